@@ -1,0 +1,218 @@
+"""The command line: data goes to standard output, talk to standard error.
+
+Exit codes: 0 fine, 1 a check failed (what must be sent does not fit, a citation is unknown), 2 bad usage or input.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from promptpack.errors import BudgetError, OptionError, PromptpackError, SourceError
+from promptpack.files import read_items, read_json, read_text
+from promptpack.version import __version__
+
+FORMATS = ("text", "messages", "openai", "payload")
+KEEP = {"tail": "start", "head": "end", "middle": "ends"}
+
+
+def _reported(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn the library's errors into a line on standard error and an exit code."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            command(**options)
+        except BudgetError as error:
+            _stop(error, 1)
+        except PromptpackError as error:
+            _stop(error, 2)
+        except BrokenPipeError:  # the reader went away, as `head` does
+            sys.stderr.close()
+            sys.exit(0)
+
+    return run
+
+
+def _stop(error: PromptpackError, code: int) -> None:
+    click.echo(f"Error: {error}", err=True)
+    sys.exit(code)
+
+
+def _print(text: str, output: str | None = None, *, newline: bool = True) -> None:
+    """Write UTF-8 to standard output or a file, whatever the locale says."""
+    data = text.encode("utf-8", "replace")
+    if output and output != "-":
+        try:
+            Path(output).write_bytes(data)
+        except OSError as error:
+            raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
+        return
+    stream = click.get_binary_stream("stdout")
+    stream.write(data + b"\n" if newline else data)
+    stream.flush()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="promptpack")
+def main() -> None:
+    """Turn retrieved sources into the exact payload for a language model, and check its answer."""
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-q", "--question", help="The question; left out where there is none.")
+@click.option("-w", "--window", type=int, help="The model's context window in tokens.  [8192, or the model's]")
+@click.option("--answer", type=int, help="Tokens kept free for the answer.  [min(1024, window / 4)]")
+@click.option("--margin", type=int, default=0, show_default=True, help="Tokens kept free for safety.")
+@click.option("-s", "--system", help="Who the model is; the rules of the template set follow it.")
+@click.option("--history", "history_file", help="A file of OpenAI-shaped messages.")
+@click.option("-m", "--model", help="A model name: sets window, counter and template set.")
+@click.option("-t", "--template", help="The name of a template set, or a folder.")
+@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
+@click.option("--select", help="How sources are chosen: top, prefix, ...")
+@click.option("--place", help="How sources are placed: fold, best_first, chronological, ...")
+@click.option("--dedup", help="How repeated text is dropped: exact, off, ...")
+@click.option("--top-k", type=int, help="At most this many sources.")
+@click.option("--min-score", type=float, help="Drop sources that score less.")
+@click.option("--escape", help="How text is made inert: tags, html, off, ...")
+@click.option("--fields", help="The metadata to show, separated by commas.")
+@click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.option("--explain", is_flag=True, help="Print the account and what was left out on standard error.")
+@click.option("--require-sources", is_flag=True, help="Fail where no source is left to send.")
+@_reported
+def render(
+    files: tuple[str, ...], question: str | None, window: int | None, answer: int | None, margin: int,
+    system: str | None, history_file: str | None, model: str | None, template: str | None, form: str,
+    output: str | None, explain: bool, require_sources: bool, **packing: Any,
+) -> None:
+    """Render a payload from FILEs of sources (JSON, JSON Lines; - is standard input)."""
+    from promptpack.builder import PromptBuilder
+    from promptpack.profiles import profile
+    from promptpack.window import Window
+
+    size = window if window is not None else profile(model).window or 8192
+    named: dict[str, Any] = {name: packing.pop(name) for name in ("counter", "escape") if packing.get(name)}
+    if packing.get("fields"):
+        named["fields"] = tuple(name.strip() for name in packing["fields"].split(","))
+    builder = PromptBuilder(Window(size, answer=answer, margin=margin), model=model, template=template, **named)
+    chosen = ("select", "place", "dedup", "top_k", "min_score")
+    builder = builder.with_packing(**{name: packing[name] for name in chosen if packing.get(name) is not None})
+    builder = builder.with_system(system).with_question(question)
+    if history_file:
+        builder = builder.add_history(read_items(history_file))
+    for path in files:
+        try:
+            builder = builder.add_sources(read_items(path))
+        except SourceError as error:
+            error.args = (str(error) if str(error).startswith(path) else f"{path}: {error}",)
+            raise
+    payload = builder.render(require_sources=require_sources)
+    shown: dict[str, Callable[[], str]] = {
+        "text": payload.to_text,
+        "messages": lambda: _json([{"role": one.role, "content": one.content} for one in payload.messages]),
+        "openai": lambda: _json(payload.to_openai()),
+        "payload": lambda: _json(payload.to_dict()),
+    }
+    _print(shown[form](), output)
+    if explain:
+        from promptpack.view.tables import print_payload
+
+        print_payload(payload)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-b", "--budget", type=int, required=True, help="The most tokens that the packed text may take.")
+@click.option("--reserve", type=int, default=0, show_default=True, help="Tokens of the budget to leave free.")
+@click.option("--min-tokens", type=int, default=40, show_default=True, help="Drop a file rather than keep less of it.")
+@click.option(
+    "--strategy", type=click.Choice(list(KEEP)), default="tail", show_default=True,
+    help="What to cut off: the tail, the head, or the middle.",
+)
+@click.option("--no-truncate", is_flag=True, help="Keep files whole, or drop them.")
+@click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
+@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.option("--stats", is_flag=True, help="Print what was kept, cut and dropped on standard error.")
+@_reported
+def pack(
+    files: tuple[str, ...], budget: int, reserve: int, min_tokens: int, strategy: str, no_truncate: bool,
+    counter: str, output: str | None, stats: bool,
+) -> None:
+    """Pack text FILEs, the most important first, into a token budget."""
+    from promptpack.filepack import pack_files
+
+    if reserve < 0:
+        raise OptionError(f"--reserve: expected 0 or more, got {reserve}", name="reserve", given=reserve)
+    texts = {path: read_text(path, lenient=True) for path in dict.fromkeys(files)}
+    cut = None if no_truncate else (KEEP[strategy], min_tokens)
+    text, lines = pack_files(texts, max(0, budget - reserve), counter, cut)
+    _print(text, output)
+    if stats:
+        click.echo("\n" + "\n".join(lines), err=True)
+
+
+@main.command()
+@click.argument("answer")
+@click.option("-p", "--payload", "payload_file", required=True, help="The payload, as `render --format payload` wrote it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+@_reported
+def verify(answer: str, payload_file: str, as_json: bool) -> None:
+    """Check the citations of an ANSWER file (- is standard input) against a payload; exit 1 where one is wrong."""
+    from promptpack.payload import Payload
+    from promptpack.view.tables import print_verification
+
+    if answer == "-" and payload_file == "-":
+        raise OptionError("verify: only one of ANSWER and --payload can be standard input", name="payload")
+    payload = Payload.from_dict(read_json(read_text(payload_file), payload_file))
+    result = payload.verify(read_text(answer))
+    if as_json:
+        _print(_json(result.to_dict()))
+    else:
+        _print("\n".join(result.cited), newline=bool(result.cited))
+        print_verification(result)
+    sys.exit(0 if result.ok else 1)
+
+
+@main.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
+@click.option("-m", "--model", help="Count as this model does.")
+@_reported
+def count(files: tuple[str, ...], counter: str | None, model: str | None) -> None:
+    """Count the tokens of FILEs (- or none: standard input), one line each, and their sum."""
+    from promptpack.profiles import profile
+    from promptpack.tokens import counter as counter_named
+
+    found = profile(model)
+    counting = counter_named(counter or found.counter)
+    if not counting.exact:
+        click.echo(f"{counting.name} estimates", err=True)
+    rows = [(counting(read_text(path)), path) for path in files or ("-",)]
+    if len(rows) > 1:
+        rows.append((sum(tokens for tokens, _ in rows), "total"))
+    _print("\n".join(f"{tokens}\t{path}" if len(rows) > 1 else str(tokens) for tokens, path in rows))
+
+
+@main.command()
+@click.argument("name", required=False)
+@_reported
+def templates(name: str | None) -> None:
+    """List the template sets, or print the files of one."""
+    from promptpack.templates import TemplateSet, template_names
+
+    if name is None:
+        _print("\n".join(template_names()))
+        return
+    _print("\n".join(f"--- {file}\n{text.rstrip()}" for file, text in TemplateSet.of(name).files()))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,177 @@
+"""The sandboxed Jinja environment that a template set is compiled in, and its errors made ours.
+
+Autoescape is on; text arrives as `Markup` from the escaper, and a plain text that a template makes itself is
+escaped by the same rules before it is printed. What is neither text nor number is refused, so no
+object is ever printed. Every exception of Jinja, and every other one that a template causes, becomes a
+`TemplateRenderError` with file and line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+import jinja2
+from jinja2 import meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
+
+from promptpack.errors import PromptpackError, TemplateLookupError, TemplateRenderError, quote
+from promptpack.escape import LiveLabels, Rules, escape_text, reserved_names
+from promptpack.shape import Hole, Shape, is_plain, learn
+from promptpack.templates import FILES, TemplateSet
+
+NAMES = {
+    "system.j2": ("system", "example", "prefix"),
+    "source.j2": ("source", "n", "label", "text", "attributes"),
+    "user.j2": ("sources", "question", "history", "system", "example", "prefix"),
+}
+
+
+class Compiled:
+    """A template set that is ready to render: three templates, the names that they reserve, their shapes."""
+
+    def __init__(self, templates: TemplateSet) -> None:
+        self.set = templates
+        self.names, self.numbered = _reserved(templates)
+        texts = dict(templates.files())
+        loader = jinja2.FunctionLoader(lambda name: _load(templates, texts, name))
+        self.environment = _environment(loader, self._escape)
+        self._templates = {name: self._compile(name, text) for name, text in templates.files()}
+        trees = {name: self.environment.parse(text) for name, text in templates.files()}
+        self._plain = {name: is_plain(tree) for name, tree in trees.items()}
+        self._used = {name: frozenset(meta.find_undeclared_variables(tree)) for name, tree in trees.items()}
+        self._shapes: dict[tuple[str, tuple[Any, ...]], Shape | None] = {}
+
+    def render(self, name: str, context: Mapping[str, Any]) -> str:
+        """Render one file; TemplateRenderError with file and line where it fails."""
+        try:
+            return self._templates[name].render(context)
+        except PromptpackError:
+            raise
+        except Exception as error:
+            raise _ours(error, self.set.name, name) from error
+
+    def shape(self, name: str, key: tuple[Any, ...], context: Callable[[], Mapping[str, Any]]) -> Shape | None:
+        """Return the shape of a file for a context of holes (cached by `key`); None where it has none."""
+        if not self._plain[name]:
+            return None
+        slot = (name, key)
+        if slot not in self._shapes:
+            try:
+                found = learn(self._templates[name], context())
+            except PromptpackError:
+                raise
+            except Exception as error:
+                raise _ours(error, self.set.name, name) from error
+            if len(self._shapes) > 4096:  # as many combinations of fields as anybody has
+                self._shapes.clear()
+            self._shapes[slot] = found
+        return self._shapes[slot]
+
+    def uses(self, name: str) -> frozenset[str]:
+        """Return the names that a file takes from its context."""
+        return self._used[name]
+
+    def _escape(self, text: str) -> Markup:
+        return escape_text(text, Rules(names=self.names, numbered=self.numbered, labels=LiveLabels(None)))
+
+    def _compile(self, name: str, text: str) -> jinja2.Template:
+        where = f"{self.set.name}/{name}"
+        try:
+            tree = self.environment.parse(text, name, where)
+            unknown = meta.find_undeclared_variables(tree) - set(NAMES[name]) - set(self.environment.globals)
+            if unknown:
+                raise _unknown_names(tree, sorted(unknown), where, NAMES[name])
+            return self.environment.get_template(name)
+        except PromptpackError:
+            raise
+        except Exception as error:
+            raise _ours(error, self.set.name, name) from error
+
+
+@functools.lru_cache(maxsize=64)
+def compile_set(templates: TemplateSet) -> Compiled:
+    """Compile a set once; equal sets share the result."""
+    return Compiled(templates)
+
+
+def _environment(loader: jinja2.BaseLoader, escape: Callable[[str], Markup]) -> jinja2.Environment:
+    def finalize(value: Any) -> Any:
+        if type(value) is Markup or hasattr(value, "__html__"):
+            return value
+        if isinstance(value, Hole):
+            return Markup(value.mark)  # noqa: S704 - the mark of a gap, never text
+        if isinstance(value, str):
+            return escape(value)
+        if isinstance(value, jinja2.Undefined):
+            return str(value)  # raises: undefined values are never printed
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        raise TypeError(f"a template can print text and numbers, not {quote(value)}")
+
+    return ImmutableSandboxedEnvironment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, finalize=finalize, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=False, cache_size=16, auto_reload=False,
+    )
+
+
+def _load(templates: TemplateSet, texts: Mapping[str, str], name: str) -> tuple[str, str, None]:
+    if name not in texts:
+        raise TemplateLookupError(
+            f"template {templates.name!r}: there is no file {quote(name)} in the set", name=name, known=FILES,
+            searched=FILES,
+        )
+    return texts[name], f"{templates.name}/{name}", None
+
+
+def _reserved(templates: TemplateSet) -> tuple[frozenset[str], frozenset[str]]:
+    plain: set[str] = set()
+    numbered: set[str] = set()
+    for _, text in templates.files():
+        names, with_number = reserved_names(text)
+        plain.update(names)
+        numbered.update(with_number)
+    return frozenset(plain), frozenset(numbered)
+
+
+def _unknown_names(
+    tree: nodes.Template, unknown: list[str], where: str, known: tuple[str, ...]
+) -> TemplateRenderError:
+    lines = {name: 0 for name in unknown}
+    for node in tree.find_all(nodes.Name):
+        if node.name in lines:
+            lines[node.name] = lines[node.name] or node.lineno
+    told = []
+    for name in unknown:
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+        told.append(f"{quote(name)} (line {lines[name]}" + (f", did you mean {close[0]!r}?)" if close else ")"))
+    return TemplateRenderError(
+        f"template {where}: unknown names: {', '.join(told)}. Known here: {', '.join(known)}",
+        template=where, lineno=min(lines.values()),
+    )
+
+
+def _ours(error: Exception, set_name: str, name: str) -> TemplateRenderError:
+    where = f"{set_name}/{name}"
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        lineno: int | None = error.lineno
+        where = error.filename or where
+    else:
+        lineno = _line(error.__traceback__, set_name)
+    place = f"{where}, line {lineno}" if lineno else where
+    kind = "" if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: "
+    why = quote(" ".join(str(error).split()))[1:-1]
+    return TemplateRenderError(f"template {place}: {kind}{why}", template=where, lineno=lineno)
+
+
+def _line(trace: TracebackType | None, set_name: str) -> int | None:
+    found = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith(f"{set_name}/"):
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found

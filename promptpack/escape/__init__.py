@@ -1,0 +1,36 @@
+"""Escaping: no text can close its enclosure, forge a tag, a label, a role or a control token.
+
+What it does is make the structure of a payload certain: every reserved shape in untrusted text is broken up,
+everything else comes through letter for letter, and the exact original can be had back. What it cannot do is
+make a model obey: an instruction in plain words inside a source stays what it is.
+
+Not covered: boundaries in other syntaxes ("END OF SOURCES"), leet spelling (`s0urce_1`), names broken by
+visible characters or by references inside them (`</&#115;ource_1>`), percent or `\\u003c` escapes, an unclosed
+code fence, plain-word instructions, and links that carry data out.
+"""
+
+from __future__ import annotations
+
+from promptpack.escape.attribute import escape_attribute
+from promptpack.escape.check import Found, check, scan
+from promptpack.escape.escaped import Edit, Escaped, EscapedAttribute, source_span
+from promptpack.escape.names import reserved_names
+from promptpack.escape.rules import LEVELS, LiveLabels, Rules
+from promptpack.escape.text import escape_text, unescape
+
+__all__ = [
+    "LEVELS",
+    "Edit",
+    "Escaped",
+    "EscapedAttribute",
+    "Found",
+    "LiveLabels",
+    "Rules",
+    "check",
+    "escape_attribute",
+    "escape_text",
+    "reserved_names",
+    "scan",
+    "source_span",
+    "unescape",
+]

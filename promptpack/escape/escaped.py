@@ -1,0 +1,131 @@
+"""Escaped text as a type: what it was, and where each part of it came from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+from markupsafe import Markup
+
+from promptpack.errors import OptionError, quote
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change: escaped[out_start:out_end] stands for source[src_start:src_end].
+
+    kind: close, open, role, marker, label, comment, reserved, markup (an opener was replaced), reference (a
+    reference was encoded once more), hidden (a run became U+FFFD), and in attributes and at other levels
+    quote, space, cut, mark. `source` is the replaced text, left out of the repr so that it is not logged.
+    """
+
+    kind: str
+    out_start: int
+    out_end: int
+    src_start: int
+    src_end: int
+    source: str = field(repr=False)
+
+
+class Change(NamedTuple):
+    """A change that is still to be made: text[start:end] becomes `out`."""
+
+    start: int
+    end: int
+    out: str
+    kind: str
+
+
+class Escaped(Markup):
+    """Text that is safe where it was escaped for; a `Markup`, so that no template escapes it again.
+
+    `edits` lists the changes in order. Only `escape_text` and `escape_attribute` make one; what the methods
+    of a text return (slices, joins, `strip()`) is plain `Markup`, because its edits would be wrong.
+    """
+
+    __slots__ = ("edits",)
+    edits: tuple[Edit, ...]
+
+    def __new__(  # type: ignore[misc]
+        cls, object: object = "", encoding: str | None = None, errors: str = "strict"  # noqa: A002
+    ) -> Markup:
+        # Markup's methods build their results with the class of the text; those results are no `Escaped`.
+        return Markup(object, encoding, errors)
+
+    @classmethod
+    def of(cls, text: str, edits: tuple[Edit, ...] = ()) -> Self:
+        """Make one from finished text and its edits."""
+        made = str.__new__(cls, text)
+        made.edits = edits
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).of, (str(self), self.edits)
+
+
+class EscapedAttribute(Escaped):
+    """The value of an attribute, to stand between double quotes; as safe as text anywhere else."""
+
+    __slots__ = ()
+
+
+def apply(text: str, changes: Iterable[Change]) -> tuple[str, tuple[Edit, ...]]:
+    """Make the changes, which are in order and do not overlap; return the result and its edits."""
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    position = length = 0
+    for start, end, out, kind in changes:
+        pieces += (text[position:start], out)
+        length += start - position
+        edits.append(Edit(kind, length, length + len(out), start, end, text[start:end]))
+        length += len(out)
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces), tuple(edits)
+
+
+def unescape_edits(escaped: Escaped) -> str:
+    """Undo the edits: the exact text that was escaped."""
+    pieces: list[str] = []
+    text, position = str(escaped), 0
+    for edit in escaped.edits:
+        pieces += (text[position : edit.out_start], edit.source)
+        position = edit.out_end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def source_span(escaped: Escaped, start: int, end: int) -> tuple[int, int]:
+    """Return the span of the source text that escaped[start:end] came from, in characters.
+
+    A span that begins or ends inside a replacement takes in all that was replaced. Raises OptionError unless
+    0 <= start <= end <= len(escaped).
+
+    >>> from promptpack.escape import Rules, escape_text
+    >>> shown = escape_text("see </sources> there", Rules())
+    >>> str(shown), source_span(shown, shown.index("there"), len(shown))
+    ('see &lt;/sources> there', (15, 20))
+    """
+    if not 0 <= start <= end <= len(escaped):
+        raise OptionError(
+            f"source_span: {quote(start)} to {quote(end)} is no span of a text of {len(escaped)} characters",
+            name="start", given=(start, end),
+        )
+    edits = escaped.edits
+    first = bisect_right(edits, start, key=lambda e: e.out_start) - 1
+    low = _mapped(edits, first, start, at_end=False)
+    if start == end:
+        return low, low
+    last = bisect_right(edits, end - 1, key=lambda e: e.out_start) - 1
+    return low, _mapped(edits, last, end, at_end=True)
+
+
+def _mapped(edits: tuple[Edit, ...], index: int, position: int, *, at_end: bool) -> int:
+    if index < 0:
+        return position
+    edit = edits[index]
+    if position < edit.out_end or (at_end and position == edit.out_end):
+        return edit.src_end if at_end else edit.src_start
+    return position - edit.out_end + edit.src_end

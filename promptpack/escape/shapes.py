@@ -1,0 +1,136 @@
+"""The patterns of one set of rules: a quick search over raw text, an exact match over folded text.
+
+The quick search (`tags`, `brackets`, `references`, `others`) finds openers that *may* begin a dangerous
+shape: it passes over anything that plain ASCII already rules out, and stops at every odd character. The
+exact pattern (`full`) is then matched at that one place. Both are linear: every unbounded repeat is
+possessive or ends at a character that it cannot hold, and none crosses the next opener.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from promptpack.escape import markers
+from promptpack.escape.fold import (
+    ANGLES, BRACKETS, BRACKETS_CLOSE, ODD, ODD_ALL, WEAK, WEAK_ANGLES, fold,
+)
+from promptpack.escape.references import OPENERS, reference_to
+from promptpack.escape.rules import Rules
+
+S = r"[ \t-\r]"  # ASCII white space; all other white space folds to a blank
+SS = r"[ \t-\r/\\]"
+_ROLE = r"system(?:[ \t-\r_-]?(?:prompt|message|reminder|instructions?))?|assistant"
+_ATTR = rf"{SS}++[a-z_:][\w:.-]*+{S}*+=(?!=)"
+_OPENED = rf"(?=(?:{SS}*+>|{_ATTR}))"
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Compiled patterns for one set of names, one prefix and one kind of level."""
+
+    tags: re.Pattern[str]
+    brackets: re.Pattern[str]
+    references: re.Pattern[str]
+    others: re.Pattern[str]
+    full: re.Pattern[str]
+    label: re.Pattern[str]
+    plain: re.Pattern[str]
+    body: re.Pattern[str]
+    opener_tail: re.Pattern[str]
+    comments: bool
+    strict: re.Pattern[str] | None
+    reserved: str
+
+
+def shapes_for(rules: Rules) -> Shapes:
+    """Return the patterns for `rules`, compiled on first use and kept for the next call."""
+    return _build(
+        rules.names, rules.numbered, rules.prefix, rules.suffix, rules.reserved,
+        rules.level == "structure", rules.level == "strict",
+    )
+
+
+def _separators(name: str) -> str:
+    """A name's pattern in which any usual separator stands for any other."""
+    parts = re.split(r"([-_.:]+)", fold(name))
+    return "".join(r"[ \t-\r_.:#-]{1,4}+" if i % 2 else re.escape(p) for i, p in enumerate(parts) if p)
+
+
+def _longest_first(names: list[str]) -> str:
+    return "|".join(sorted(set(names), key=lambda n: (-len(n), n))) or r"(?!)"
+
+
+def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: str) -> tuple[str, str]:
+    tail = rf"(?:[-_.:]?{re.escape(suffix.lstrip('-'))})?" if suffix else ""
+    word = f"(?:{_longest_first([_separators(n) for n in names])}){tail}(?![-.:]?\\w)"
+    stems = _longest_first([_separators(n.removesuffix("{}").rstrip("-_.:")) for n in numbered])
+    bare = _longest_first(
+        [re.escape(fold(n.removesuffix("{}") if n.endswith("{}") else n + "_")) for n in numbered]
+    )
+    number = rf"(?:{stems})[ \t-\r_.:#-]*+[0-9]++"
+    opened_number = rf"{number}{tail}(?![-.:]?\w)"
+    angle = f"[<{WEAK}]"
+    full = "|".join((
+        rf"{angle}{S}*+[/\\]{SS}*+(?P<close>{number}{tail}|{word})",
+        rf"{angle}{S}*+(?P<bare>(?:{bare})[0-9]++{tail}(?![-.:]?\w)){_OPENED}",
+        rf"{angle}{S}*+(?P<attr>(?:{opened_number}|{word}))(?={_ATTR})",
+        rf"<{S}*+(?P<word>{word}){_OPENED}",
+        rf"<(?P<last>(?:{bare})[0-9]++{tail}|{word}){SS}*+\Z",
+    ))
+    return full, "|".join(re.escape(fold(n)[:3]) for n in sorted(names | numbered))
+
+
+@lru_cache(maxsize=64)
+def _build(
+    names: frozenset[str], numbered: frozenset[str], prefix: str, suffix: str, reserved: frozenset[str],
+    structure: bool, strict: bool,
+) -> Shapes:
+    own, starts = _tag_patterns(names, numbered, suffix)
+    sign = re.escape(fold(prefix))
+    number = "[1-9][0-9]{0,3}(?![0-9])"
+    gap = f"{S}{{0,3}}"
+    label = rf"\[{gap}{sign}(?P<label>{number}(?:{gap}[,;\u2013-]{gap}(?:{sign})?{number})*+){gap}"
+    special = re.escape("".join(sorted(reserved)))
+    parts = [f"(?i:{own})", rf"{label}[\],;|\u2013-]"]
+    bracket_starts = f"{S}{{0,3}}{sign}[1-9]"
+    if not structure:
+        marks = markers.shapes()
+        parts += [
+            rf"(?i:<{S}*+(?P<slash>[/\\]{SS}*+)?(?P<role>{_ROLE}){SS}*+>)",
+            f"(?P<marker>{marks.full})",
+        ]
+        starts += "|sys|ass|" + "|".join(re.escape(s) for s in sorted(marks.tag_starts))
+        bracket_starts += rf"|[/\\]?(?:{'|'.join(sorted(marks.bracket_starts))})|[|]"
+    if special:
+        parts.append(f"(?P<reserved>[{special}])")
+
+    foreign = any(not n.isascii() for n in (*names, *numbered, prefix))
+    odd = ODD_ALL if foreign else ODD
+    # After an opening angle: a known start, or a word that runs into something odd, a bar, or a namespace.
+    after_angle = (
+        rf"{SS}*+(?i:{starts}|[a-z0-9_]*+(?:[|{odd}]|:(?:{starts}))|s{SS}*+>)|<[/\\]?+[S{odd}]"
+    )
+    after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+[{odd}]"
+    wide = re.escape((ANGLES + WEAK_ANGLES + BRACKETS + BRACKETS_CLOSE).replace("<", "").replace("[", "").replace("]", ""))
+    openers = OPENERS + "".join(sorted(reserved))
+    reference = reference_to(openers)
+    stops = rf"<>\[\]{wide}{special}"
+    return Shapes(
+        tags=re.compile(rf"<(?={after_angle})"),
+        brackets=re.compile(rf"\[(?={after_bracket})"),
+        references=re.compile(rf"&{reference}(?={after_angle}|{after_bracket}|~{'|' + '(?s:.?)' if special else ''})"),
+        others=re.compile(rf"[{wide}](?={after_angle}|{after_bracket}|~)" + (f"|[{special}]" if special else "")),
+        full=re.compile("|".join(parts)),
+        label=re.compile(rf"{label}\](?=\()"),
+        # A stretch that is matched as it is: plain ASCII without references.
+        plain=re.compile(r"[ -%'-;=?-Z\\^-~\t-\r]*+(?:\Z|[<>\[\]](?:[ -%'-~\t-\r]{32}|[ -%'-~\t-\r]*+\Z))"),
+        body=re.compile(rf"(?s:(?:[^&{stops}]++|&(?!{reference}))*+.{{0,32}})"),
+        opener_tail=re.compile(reference),
+        comments=not structure,
+        strict=re.compile(
+            rf"[{re.escape(ANGLES)}](?=[A-Za-z/!?\\%$]|[{odd}])|&(?=#?[0-9A-Za-z])"
+        ) if strict else None,
+        reserved="".join(sorted(reserved)),
+    )

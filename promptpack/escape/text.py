@@ -1,0 +1,135 @@
+"""Escape a text: one pass over the original, only the openers of dangerous shapes are replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from promptpack.errors import OptionError, SourceError, quote
+from promptpack.escape.escaped import Change, Edit, Escaped, apply, unescape_edits
+from promptpack.escape.find import Hit, find
+from promptpack.escape.hidden import CONTROLS, REPLACEMENT, hidden_runs, surrogates
+from promptpack.escape.rules import Rules
+from promptpack.escape.shapes import shapes_for
+
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_BLANK = re.compile(r"(?<=\S) (?=\S)")
+_OWN_REFERENCE = re.compile(r"&(?:lt|#([0-9]{1,7}));")
+
+
+def escape_text(text: str, rules: Rules) -> Escaped:
+    r"""Make `text` inert for a payload with these rules; everything else comes through unchanged.
+
+    Openers become character references ("<" `&lt;`, "[" `&#91;`), a reference that would decode to such an
+    opener is encoded once more (`&amp;lt;`), hidden runs and control characters become one U+FFFD. The
+    result is reversible (`unescape`) and maps to the source (`source_span`). An `Escaped` comes back as it is.
+    Time is linear in the length. At the level `off` only lone surrogates are replaced.
+
+    Raises SourceError where `text` is not a text.
+
+    >>> str(escape_text("if a < b: </source_1> [S2] &lt;/sources>", Rules()))
+    'if a < b: &lt;/source_1> &#91;S2] &amp;lt;/sources>'
+    """
+    if type(text) is not str:
+        if isinstance(text, Escaped):
+            return text
+        if not isinstance(text, str):
+            raise SourceError(f"expected a text to escape, got {quote(text)}", field="text")
+        text = str.__str__(text)
+    if (
+        text.isascii()
+        and "<" not in text
+        and "[" not in text
+        and "&" not in text
+        and "]~" not in text
+        and len(text.encode().translate(None, CONTROLS)) == len(text)
+        and not rules.reserved
+        and rules.level in _UNMARKED
+    ):
+        return Escaped.of(text)
+    changes = _changes(text, rules)
+    if not changes:
+        return Escaped.of(text)
+    return Escaped.of(*apply(text, changes))
+
+
+# Levels at which a text without openers and controls is left as it is.
+_UNMARKED = frozenset({"tags", "structure", "spotlight", "off"})
+
+
+def text_changes(text: str, rules: Rules) -> list[Change]:
+    """Return what the rules of `tags` (or `strict`, `structure`) change in a text, in order."""
+    shapes = shapes_for(rules)
+    hits = find(text, shapes, rules.labels)
+    changes = [replacement(text, hit) for hit in hits]
+    hidden = [Change(a, b, REPLACEMENT, "hidden") for a, b in hidden_runs(text, strict=rules.level == "strict")]
+    return merged(changes, hidden)
+
+
+def replacement(text: str, hit: Hit) -> Change:
+    """Return the change that makes a hit harmless."""
+    if text[hit.start] == "&":
+        return Change(hit.start + 1, hit.start + 1, "amp;", "reference")
+    char = text[hit.start]
+    plain = char == "<" and hit.kind != "comment"
+    return Change(hit.start, hit.start + 1, "&lt;" if plain else f"&#{ord(char)};", hit.kind)
+
+
+def merged(first: list[Change], second: list[Change]) -> list[Change]:
+    """Return both lists as one, in order; of two changes at one character the first list's stays."""
+    if not first or not second:
+        return first or second
+    taken = {c.start for c in first if c.end > c.start}
+    return sorted(first + [c for c in second if c.start not in taken], key=lambda c: (c.start, c.end))
+
+
+def _changes(text: str, rules: Rules) -> list[Change]:
+    if rules.level == "off":
+        return [Change(a, b, REPLACEMENT, "hidden") for a, b in surrogates(text)]
+    changes = text_changes(text, rules)
+    if rules.level == "html":
+        every = [Change(m.start(), m.end(), _HTML[m[0]], "markup") for m in re.finditer("[&<>]", text)]
+        return merged(every, [c for c in changes if c.kind != "reference"])
+    if rules.level == "datamark":
+        marks = [Change(m.start(), m.end(), rules.mark, "mark") for m in _BLANK.finditer(text)]
+        return merged(changes, marks)
+    return changes
+
+
+def unescape(escaped: str, rules: Rules | None = None) -> str:
+    r"""Return the text that was escaped, exactly.
+
+    For an `Escaped` by its edits. For a plain string, which has lost them (an answer's quote, a stored
+    payload), by taking one level off with the same rules; what had become U+FFFD or a data mark stays so.
+
+    Raises OptionError for a plain string without rules.
+
+    >>> shown = escape_text("</sources> and &lt;/sources>", Rules())
+    >>> unescape(shown) == unescape(str(shown), Rules()) == "</sources> and &lt;/sources>"
+    True
+    """
+    if isinstance(escaped, Escaped):
+        return unescape_edits(escaped)
+    if rules is None:
+        raise OptionError("unescape: a text without edits needs the rules it was escaped with", name="rules")
+    if rules.level == "html":
+        return _OWN_REFERENCE.sub(_char, escaped.replace("&gt;", ">")).replace("&amp;", "&")
+    if rules.level == "off":
+        return escaped
+    return apply(escaped, _backwards(escaped, rules))[0]
+
+
+def _backwards(text: str, rules: Rules) -> Iterator[Change]:
+    for hit in find(text, shapes_for(rules), rules.labels):
+        start = hit.start
+        if text.startswith("&amp;", start):
+            yield Change(start + 1, start + 5, "", "reference")
+        elif own := _OWN_REFERENCE.match(text, start):
+            yield Change(start, own.end(), _char(own), hit.kind)
+
+
+def _char(match: re.Match[str]) -> str:
+    return chr(min(int(match[1]), 0x10FFFF)) if match[1] else "<"
+
+
+__all__ = ["Edit", "escape_text", "merged", "replacement", "text_changes", "unescape"]

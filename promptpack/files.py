@@ -1,0 +1,88 @@
+"""Reading files of a command: JSON, JSON Lines and plain text, in UTF-8, with errors that name the place."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from promptpack.errors import SourceError, quote
+
+LARGEST = 2_000_000_000  # bytes of one input file
+_LISTS = ("sources", "results", "documents", "hits", "matches", "chunks")
+
+
+def read_text(path: str, *, lenient: bool = False) -> str:
+    """Return a file's text ("-" is standard input): UTF-8, without a byte order mark, line ends as they are.
+
+    Raises SourceError where the file cannot be read, is a folder, is larger than 2 GB or is not UTF-8; with `lenient`
+    a wrong byte becomes U+FFFD and line ends become line feeds.
+    """
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(LARGEST + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise SourceError(f"{path}: cannot be read: {why}", field="file") from error
+    if len(data) > LARGEST:
+        raise SourceError(f"{path}: larger than {LARGEST:,} bytes", field="file")
+    if lenient:
+        return data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"{path}: line {line}: not UTF-8 (byte {error.start})", field="file", index=line) from error
+
+
+def read_items(path: str) -> list[Any]:
+    """Return the items of a file: a JSON list, a JSON object that holds one, or JSON Lines.
+
+    Empty lines are skipped. Raises SourceError naming the file and the line of the fault.
+    """
+    text = read_text(path)
+    if not text.strip():
+        return []
+    whole: Any = None
+    try:
+        whole = read_json(text, path)
+    except SourceError:
+        if text.lstrip()[0] != "{" and "\n" not in text.strip():
+            raise
+        return [item for line in _lines(text, path) for item in line]
+    if isinstance(whole, list):
+        return whole
+    if isinstance(whole, dict):
+        for key in _LISTS:
+            if isinstance(whole.get(key), list):
+                return list(whole[key])
+        return [whole]
+    raise SourceError(f"{path}: expected a list or an object, got {quote(whole)}", field="file")
+
+
+def _lines(text: str, path: str) -> list[list[Any]]:
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                found.append([read_json(line, f"{path}: line {number}")])
+            except SourceError as error:
+                error.index = number
+                raise
+    return found
+
+
+def read_json(text: str, where: str) -> Any:
+    """Parse JSON text; SourceError, with the place, for what is broken, nested too deep or too long a number."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
+        raise SourceError(f"{where}: broken JSON at {place}: {error.msg}", field="file", index=error.lineno) from error
+    except (RecursionError, ValueError) as error:
+        why = "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
+        raise SourceError(f"{where}: JSON that cannot be read: {why}", field="file") from error

@@ -1,0 +1,150 @@
+"""Counting a block without tokenising it twice: which pieces of a shape may be counted on their own.
+
+Counts of byte-pair vocabularies add up exactly where a line ends before visible text, and before the space after
+a word (`promptpack.tokens.boundary` states and tests the rules). A `Meter` cuts the fixed text of a
+shape at such places once; then the price of a source is the count of its text, which is remembered, plus the counts of its
+attributes, which repeat, plus a constant. For counters whose counts do not add up, the whole block is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from promptpack.protocols import TokenCounter
+from promptpack.shape import Shape
+from promptpack.tokens.boundary import cuts_here
+
+NUMBERS = ("n", "label")
+TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of fixed texts and gaps that is counted as one: `literals[0] gaps[0] literals[1] ...`."""
+
+    literals: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the run with its values."""
+        if len(self.gaps) == 1:  # nearly always
+            return self.literals[0] + values[self.gaps[0]] + self.literals[1]
+        return Shape(self.literals, self.gaps).fill(values)
+
+
+class Meter:
+    """Prices the blocks of one shape with one counter, the line break after the block included."""
+
+    def __init__(self, shape: Shape, counter: TokenCounter, *, number: Callable[[int], Mapping[str, str]]) -> None:
+        self._counter = counter
+        self._number = number
+        self._shape = Shape((*shape.literals[:-1], shape.literals[-1] + "\n"), shape.gaps)
+        self.additive = bool(getattr(counter, "additive", False)) and shape.gaps.count(TEXT) == 1
+        self._uniform = bool(getattr(counter, "uniform_digits", False))
+        self._fixed: dict[int, int] = {}
+        segments = _segments(self._shape) if self.additive else []
+        self._numbered = [one for one in segments if all(gap in NUMBERS for gap in one.gaps)]
+        self._shown = [one for one in segments if one.gaps and not all(gap in NUMBERS for gap in one.gaps)]
+        at = next((i for i, one in enumerate(self._shown) if TEXT in one.gaps), 0)
+        # Where the text stands alone on its lines it is counted alone, unless its first character joins what is before.
+        self._alone = bool(self._shown) and self._shown[at].literals[0] == "" and self._shown[at].gaps == (TEXT,)
+        self._text = self._shown.pop(at) if self._alone else None
+        self._before = segments[segments.index(self._text) - 1] if self._text and segments[0] != self._text else None
+
+    def __call__(self, values: Mapping[str, str], number: int, known: int | None = None) -> int:
+        """Return the tokens of the block with these values (attributes and text) under label `number`.
+
+        `known` is the count of the text where somebody knows it; the line break after it counts as one more.
+        """
+        count = self._counter
+        if not self.additive:
+            return count(self._shape.fill({**values, **self._number(number)}))
+        total = self.fixed(number)
+        if self._text is None:
+            filled = {**values, **self._number(number)}
+            return total + sum(count(one.fill(filled)) for one in self._shown)
+        for one in self._shown:
+            total += count(one.fill(values))
+        text = values[TEXT]
+        body = text + self._text.literals[1]
+        if known is not None:
+            return total + known + 1
+        if self._before is None or (text and cuts_here("\n", text[0])):
+            return total + count(body)
+        filled = {**values, **self._number(number)}
+        before = self._before.fill(filled) if self._before.gaps else self._before.literals[0]
+        return total + count(before + body) - count(before)
+
+    def fixed(self, number: int) -> int:
+        """Return the tokens of the parts that hold nothing but the label and its number."""
+        key = len(str(number)) if self._uniform else number
+        if key not in self._fixed:
+            values = self._number(number)
+            self._fixed[key] = sum(self._counter(one.fill(values) if one.gaps else one.literals[0]) for one in self._numbered)
+        return self._fixed[key]
+
+    def floor(self, values: Mapping[str, str], number: int, limit: int) -> int:
+        """Return a cheap lower bound of the price; it stops early once it passes `limit`."""
+        bound = getattr(self._counter, "floor", None)
+        if bound is None or not self.additive:
+            return 0
+        total = self.fixed(number)
+        text = values[TEXT]
+        if len(text) < 2 * (limit - total):  # words and the blanks between them: no bound by words can pass the limit
+            return total
+        return total + int(bound(text, max(0, limit - total)))
+
+
+def starts_clean(text: str) -> bool:
+    """Tell whether a block with this text may be counted apart from a line break before it."""
+    return bool(text) and cuts_here("\n", text[0])
+
+
+def _segments(shape: Shape) -> list[Segment]:
+    """Cut a shape at every place inside or at the ends of its fixed texts where counts add up for any values."""
+    segments: list[Segment] = []
+    literals: list[str] = []
+    gaps: list[str] = []
+    current = ""
+
+    def close() -> None:
+        nonlocal literals, gaps, current
+        if current or gaps:
+            segments.append(Segment((*literals, current), tuple(gaps)))
+        literals, gaps, current = [], [], ""
+
+    before = "\n"  # what stands before the block: the line break of the one before it
+    for index, literal in enumerate(shape.literals):
+        follows = shape.gaps[index] if index < len(shape.gaps) else None
+        for char in literal:
+            if before and cuts_here(before, char) and (gaps or current):
+                close()
+            current += char
+            before = char
+        if follows is None:
+            break
+        if follows == TEXT and before == "\n":
+            close()  # provisional: the meter looks at the first character of each text
+        elif follows in NUMBERS and cuts_here(before, "1"):
+            close()
+        literals.append(current)
+        gaps.append(follows)
+        current = ""
+        # A number ends in a digit and an attribute in a visible character; of a text nothing is known.
+        before = "" if follows == TEXT else "0" if follows in NUMBERS else "x"
+    close()
+    return segments
+
+
+def joined(blocks: Sequence[str], before: str, after: str) -> bool:
+    """Tell whether a message `before + blocks + after` may be counted block by block.
+
+    The blocks are joined by line breaks; `before` ends in one or is empty, and `after` starts with one that
+    belongs to the last block.
+    """
+    if before and not before.endswith("\n"):
+        return False
+    if after and not (after[0] == "\n" and (len(after) == 1 or cuts_here("\n", after[1]))):
+        return False
+    return all(starts_clean(block) for block in blocks)

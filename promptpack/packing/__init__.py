@@ -1,0 +1,54 @@
+"""Packing: which sources are sent, in which form and in which order, as pure functions.
+
+The names are loaded on first use; nothing here needs a tokenizer, a template or numpy at import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
+    from promptpack.packing.pipeline import Packing, pack
+    from promptpack.packing.place import ByKey, Chronological, DocumentOrder, Spread, fold
+    from promptpack.packing.route import Auto
+    from promptpack.packing.trim import shorten
+
+_MODULES = {
+    "Auto": "route", "ByKey": "place", "Candidate": "candidate", "Chronological": "place",
+    "DocumentOrder": "place", "DropReason": "candidate", "Dropped": "candidate", "Packed": "candidate",
+    "Packing": "pipeline", "Placed": "candidate", "Spread": "place", "fold": "place", "pack": "pipeline",
+    "shorten": "trim",
+}
+
+__all__ = [
+    "Auto",
+    "ByKey",
+    "Candidate",
+    "Chronological",
+    "DocumentOrder",
+    "DropReason",
+    "Dropped",
+    "Packed",
+    "Packing",
+    "Placed",
+    "Spread",
+    "fold",
+    "pack",
+    "shorten",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,66 @@
+"""The prompt order of the chosen sources: pinned ones first, then group by group, then as placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpack.errors import OptionError, quote
+from promptpack.packing.dates import instant
+from promptpack.packing.place import Chronological, field_value, group_keys, grouped
+from promptpack.protocols import Placer
+from promptpack.source import Source
+
+
+def arrange(sources: Sequence[Source], placer: Placer, group_by: str | None = None) -> list[int]:
+    """Return the prompt order as indices into the sources, which are in rank order.
+
+    Pinned sources open the prompt in an order that no question changes (document, position, id), so that
+    the prompt's start stays the same. With `group_by` the others stand group by group, the group with the
+    best source first, each group placed by itself. Raises OptionError where the placer leaves a source
+    out or names one twice.
+
+    >>> sources = [Source("a", "x"), Source("b", "x", pinned=True), Source("c", "x")]
+    >>> arrange(sources, lambda sources: range(len(sources))[::-1])
+    [1, 2, 0]
+    """
+    pinned = [index for index, source in enumerate(sources) if source.pinned]
+    others = [index for index, source in enumerate(sources) if not source.pinned]
+    pinned.sort(key=lambda index: _reading_place(sources[index]))
+    if group_by is None:
+        groups = [others]
+    else:
+        keys = group_keys([field_value(sources[index], group_by) for index in others])
+        groups = [[others[i] for i in members] for _, members in grouped(keys)]
+    order = pinned
+    for members in groups:
+        order.extend(members[i] for i in _permutation(placer, [sources[index] for index in members]))
+    return order
+
+
+def _reading_place(source: Source) -> tuple[str, bool, float, str]:
+    position = source.position
+    return source.document or "", position is None, position or 0, source.id
+
+
+def _permutation(placer: Placer, sources: Sequence[Source]) -> list[int]:
+    answer = placer(sources)
+    try:
+        order = [index.__index__() for index in answer]
+    except (TypeError, AttributeError):
+        order = []
+    if len(order) != len(sources) or set(order) != set(range(len(sources))):
+        wanted = f"each index from 0 to {len(sources) - 1} once"
+        message = f"place: the placer must return {wanted}, got {quote(answer)}"
+        raise OptionError(message, name="place", given=answer)
+    return order
+
+
+def unread_dates(sources: Sequence[Source], placer: Placer) -> str | None:
+    """Return a note on dates that a chronological placement could not read, None where there are none."""
+    if not isinstance(placer, Chronological):
+        return None
+    unread = [source for source in sources if source.updated is not None and instant(source.updated) is None]
+    if not unread:
+        return None
+    first = f"{quote(unread[0].id)}: {quote(unread[0].updated)}"
+    return f"place: the dates of {len(unread)} sources cannot be read and count as missing (first: {first})"

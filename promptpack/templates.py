@@ -1,0 +1,173 @@
+"""Template sets: where the three files of a set are found, and how they are rendered, safely.
+
+A set has a file for each part of the payload: `system.j2` (the rules), `source.j2` (one passage), `user.j2`
+(the passages and the question). It overrides only the files in which it differs from the set it falls back to.
+Templates are rendered by Jinja's immutable sandbox with autoescape on; a name that does not exist raises.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpack.errors import OptionError, TemplateLookupError, TemplateRenderError, quote
+
+if TYPE_CHECKING:
+    from promptpack.environment import Compiled
+
+FILES = ("system.j2", "source.j2", "user.j2")
+FALLBACK = "default"
+_LARGEST = 1_000_000  # characters of one template file
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSet:
+    """The three template texts that a payload is rendered with; build it with a class method.
+
+    >>> TemplateSet.named("default").name
+    'default'
+    >>> TemplateSet.from_string("{{ sources }}\\n\\n{{ question }}").name
+    '<string>'
+    """
+
+    name: str
+    system: str
+    source: str
+    user: str
+
+    def __post_init__(self) -> None:
+        for part in ("name", "system", "source", "user"):
+            value = getattr(self, part)
+            if not isinstance(value, str):
+                raise OptionError(f"template: {part} has to be a text, got {quote(value)}", name=part, given=value)
+            if "\x00" in value or len(value) > _LARGEST:
+                raise TemplateRenderError(
+                    f"template {self.name!r}: {part}.j2 holds a NUL character or more than {_LARGEST:,} characters",
+                    template=f"{part}.j2",
+                )
+
+    @classmethod
+    def named(cls, name: str) -> TemplateSet:
+        """Return a set that is shipped with the library; TemplateLookupError where there is none of that name."""
+        if not isinstance(name, str):
+            raise OptionError(f"template: expected a name, got {quote(name)}", name="template", given=name)
+        return _shipped(name)
+
+    @classmethod
+    def from_folder(cls, path: str | Path, fallback: str | TemplateSet = FALLBACK) -> TemplateSet:
+        """Read a set from a folder; files that are not there come from `fallback`.
+
+        Raises TemplateLookupError where the folder is missing, cannot be read or holds none of the three files.
+        """
+        folder = Path(path)
+        base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
+        texts = {}
+        for name in FILES:
+            file = folder / name
+            try:
+                texts[name] = file.read_text(encoding="utf-8-sig")
+            except FileNotFoundError:
+                continue
+            except (OSError, UnicodeDecodeError) as error:
+                raise TemplateLookupError(
+                    f"template: {file} cannot be read as UTF-8 text ({type(error).__name__})",
+                    name=str(path), searched=[str(file)],
+                ) from error
+        if not texts:
+            raise TemplateLookupError(
+                f"template: {str(folder)!r} holds none of {', '.join(FILES)}", name=str(path),
+                searched=[str(folder / name) for name in FILES],
+            )
+        return cls(
+            folder.name or str(folder), texts.get(FILES[0], base.system), texts.get(FILES[1], base.source),
+            texts.get(FILES[2], base.user),
+        )
+
+    @classmethod
+    def from_string(
+        cls, user: str | None = None, system: str | None = None, source: str | None = None,
+        *, fallback: str | TemplateSet = FALLBACK, name: str = "<string>",
+    ) -> TemplateSet:
+        """Build a set from texts; a part that is None comes from `fallback`.
+
+        In `user`, `sources` prints as the joined passages and iterates over them; `question`, `system` and `history` are
+        there too. In `source`: `n`, `label`, `text`, `attributes` (pairs) and `source` with the shown fields by name.
+        """
+        base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
+        return cls(
+            name, base.system if system is None else system, base.source if source is None else source,
+            base.user if user is None else user,
+        )
+
+    @classmethod
+    def of(cls, value: str | Path | TemplateSet | None) -> TemplateSet:
+        """Return the set that a builder's `template` means: a set, a shipped name, or a folder."""
+        if value is None:
+            return cls.named(FALLBACK)
+        if isinstance(value, TemplateSet):
+            return value
+        if isinstance(value, Path):
+            return cls.from_folder(value)
+        if isinstance(value, str) and ("/" in value or "\\" in value):
+            return cls.from_folder(value)
+        return cls.named(value)
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Yield the file names with their texts."""
+        yield from zip(FILES, (self.system, self.source, self.user), strict=True)
+
+    def compiled(self) -> Compiled:
+        """Return the compiled set (cached); TemplateRenderError where a file does not compile."""
+        from promptpack.environment import compile_set
+
+        return compile_set(self)
+
+
+def template_names() -> tuple[str, ...]:
+    """Return the names of the shipped sets, sorted.
+
+    >>> "default" in template_names()
+    True
+    """
+    return tuple(sorted(entry.name for entry in root().iterdir() if (entry / FILES[2]).is_file() or _overrides(entry)))
+
+
+@functools.cache
+def root() -> Path:
+    """Return the folder of the shipped sets: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    searched = [package / "templates", package.parent / "templates"]
+    for folder in searched:
+        if (folder / FALLBACK / FILES[0]).is_file():
+            return folder
+    raise TemplateLookupError(
+        "the template sets that ship with promptpack were not found; reinstall the package",
+        name=FALLBACK, searched=[str(folder) for folder in searched],
+    )
+
+
+def _overrides(folder: Path) -> bool:
+    return folder.is_dir() and any((folder / name).is_file() for name in FILES)
+
+
+@functools.lru_cache(maxsize=64)
+def _shipped(name: str) -> TemplateSet:
+    names = template_names()
+    if name not in names:
+        close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise TemplateLookupError(
+            f"template: unknown set {quote(name)}{hint} Known: {', '.join(names)}. "
+            "A folder of your own is given as a pathlib.Path or TemplateSet.from_folder(path).",
+            name=name, known=names, searched=[str(root() / name)],
+        )
+    folder = root() / name
+    texts: Mapping[str, Any] = {
+        file: (folder / file).read_text(encoding="utf-8") for file in FILES if (folder / file).is_file()
+    }
+    base = {} if name == FALLBACK else dict(_shipped(FALLBACK).files())
+    return TemplateSet(name, *(texts.get(file, base.get(file, "")) for file in FILES))

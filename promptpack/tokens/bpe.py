@@ -1,0 +1,221 @@
+"""The exact counters of the packaged vocabularies: tiktoken, or toktok where the extra `fast` is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from promptpack.errors import TokenizerError
+from promptpack.tokens.base import BaseCounter
+from promptpack.tokens.boundary import WHITE_SPACE, parts
+from promptpack.tokens.cutting import check_text
+from promptpack.tokens.fast import Fast, load
+from promptpack.tokens.slicing import Codec, first_tokens, last_tokens
+from promptpack.tokens.vocabulary import VOCABULARIES, encoding
+
+# tiktoken's pattern gives up (with a panic) in a run of about a million white-space characters. Texts of this
+# many characters are counted in parts, and such runs split by another engine.
+LONG = 250_000
+_LONG_S = "\u017f"  # where toktok reads o200k's contractions otherwise
+
+
+class BpeCounter(BaseCounter):
+    """Counts with o200k_base or cl100k_base as tiktoken's `encode_ordinary` does, offline.
+
+    Text that spells a special token is plain text. Lone surrogates count as U+FFFD, as in tiktoken.
+
+    name: the encoding. fast: None takes toktok where it is installed, True insists on it, False does without.
+    Vocabularies load on the first count, which raises TokenizerError where that fails.
+
+    >>> BpeCounter("o200k_base")("hello world <|endoftext|>")
+    9
+    """
+
+    __slots__ = ("_engine", "_fast", "_many")
+
+    def __init__(self, name: str, *, fast: bool | None = None) -> None:
+        super().__init__(name, exact=True, additive=True, uniform_digits=True)
+        self._fast = fast
+        self._engine: Callable[[str], int] | None = None
+        self._many: Callable[[list[str]], list[int]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.name, self._fast)
+
+    def floor(self, text: str, limit: int) -> int:
+        r"""Return the count where it is known, else the number of words, counted until it passes `limit`.
+
+        No token of cl100k_base reaches over white space into another word; those of o200k_base that do
+        all hold "\n/" or "\r/", so that these are taken off (both checked token by token in the tests).
+
+        >>> BpeCounter("cl100k_base").floor("one two three four", 1)
+        3
+        """
+        check_text(text)
+        known = self._known(text)
+        if known is not None:
+            return known
+        words = len(text.split(None, max(limit, 0) + 1))
+        if self.name == "o200k_base" and "/" in text:
+            words -= text.count("\n/") + text.count("\r/")
+        return max(words, 0)
+
+    def count_many(self, texts: Iterable[str]) -> list[int]:
+        """Count several texts: the same counts as one by one; with the extra `fast` in one call.
+
+        >>> BpeCounter("o200k_base").count_many(["one", "one two"])
+        [1, 2]
+        """
+        texts = list(texts)
+        for text in texts:
+            check_text(text)
+        self._ready()
+        many = self._many
+        if many is not None:
+            new = [
+                text for text in dict.fromkeys(texts)
+                if self._known(text) is None and type(text) is str and not self._unsafe(text)
+            ]
+            try:
+                counts = many(new) if new else []
+            except UnicodeEncodeError:
+                pass  # one of them has lone surrogates: each is counted by itself below
+            else:
+                for text, count in zip(new, counts, strict=True):
+                    self._memo.put(text, count)
+                found = dict(zip(new, counts, strict=True))
+                return [found[text] if text in found else self(text) for text in texts]
+        return [self(text) for text in texts]
+
+    def _measure(self, text: str) -> int:
+        engine = self._engine or self._ready()
+        return engine(text)
+
+    def _ready(self) -> Callable[[str], int]:
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._load()
+            return self._engine
+
+    def _load(self) -> Callable[[str], int]:
+        fast = None if self._fast is False else load(self.name)
+        if fast is not None:
+            self._many = fast.many
+            return self._guarded(fast)
+        if self._fast:
+            raise TokenizerError(
+                f"counter {self.name!r}: the extra 'fast' is not installed, or its counts differ. "
+                'Remedies: pip install "promptpack-rag[fast]", or leave fast=None.',
+                name=self.name,
+            )
+        encode, name = encoding(self.name).encode_ordinary, self.name
+        return lambda text: len(encode(text)) if len(text) < LONG else len(tokens(name, text))
+
+    def _unsafe(self, text: str) -> bool:
+        return _LONG_S in text and self.name == "o200k_base"
+
+    def _guarded(self, fast: Fast) -> Callable[[str], int]:
+        one, name = fast.one, self.name
+        avoid = _LONG_S if name == "o200k_base" else None
+
+        def count(text: str) -> int:
+            if avoid is None or avoid not in text:
+                try:
+                    return one(text)
+                except UnicodeEncodeError:
+                    pass  # lone surrogates: tiktoken's repair decides
+            return len(tokens(name, text))
+
+        return count
+
+    def _start(self, text: str, limit: int) -> str:
+        clean = repaired(text)
+        kept = len(first_tokens(clean, limit, codec(self.name)))
+        return text[: _origin(text, clean, kept)]
+
+    def _end(self, text: str, limit: int) -> str:
+        clean = repaired(text)
+        kept = len(last_tokens(clean, limit, codec(self.name)))
+        return text[_origin(text, clean, len(clean) - kept) :]
+
+
+def _rebuild(name: str, fast: bool | None) -> BaseCounter:
+    from promptpack.tokens.registry import counter
+
+    return counter(name, fast=fast)
+
+
+@cache
+def codec(name: str) -> Codec:
+    """Return the vocabulary of that name as a `Codec`, which takes texts of any length.
+
+    >>> codec("cl100k_base").encode("hello world")
+    [15339, 1917]
+    """
+    known = encoding(name)
+    return Codec(lambda text: tokens(name, text), known.decode_bytes, known.decode_single_token_bytes)
+
+
+def repaired(text: str) -> str:
+    r"""Return the text as tiktoken reads it: surrogate pairs joined, lone surrogates become U+FFFD.
+
+    >>> repaired("a\ud83d\ude80b\ud800")
+    'a🚀b�'
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _origin(text: str, clean: str, index: int) -> int:
+    # where in `text` the character at `index` of its repaired form comes from
+    if len(text) == len(clean):
+        return index
+    joined = 0
+    for pair in re.finditer("[\ud800-\udbff][\udc00-\udfff]", text):
+        if pair.start() - joined >= index:
+            break
+        joined += 1
+    return index + joined
+
+
+def tokens(name: str, text: str) -> list[int]:
+    """Return the token ids of a text of any length, as `encode_ordinary` gives them.
+
+    Texts of 250,000 characters or more are taken in parts that meet where counts add up. A part with a run of
+    white space that long, where tiktoken's pattern would panic, is split with the same pattern by the package
+    regex, and its pieces are encoded one by one.
+
+    >>> len(tokens("o200k_base", " " * 1_200_000))
+    9375
+    """
+    known = encoding(name)
+    if len(text) < LONG:
+        return known.encode_ordinary(text)
+    ids: list[int] = []
+    for part in parts(repaired(text), LONG // 4):
+        if len(part) < LONG or not _long_space(LONG // 2).search(part):
+            ids += known.encode_ordinary(part)
+        else:
+            for piece in _splitter(name).findall(part):
+                ids += known._encode_single_piece(piece)
+    return ids
+
+
+@cache
+def _long_space(size: int) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(WHITE_SPACE)}]{{{size}}}")
+
+
+@cache
+def _splitter(name: str) -> Any:
+    import regex
+
+    # the same pattern, with white space and the end of the text spelled as this engine means them
+    pattern = VOCABULARIES[name].pattern
+    pattern = pattern.replace(r"\s", r"\p{White_Space}").replace(r"\S", r"\P{White_Space}")
+    return regex.compile(pattern.replace("$", r"\Z"))

@@ -1,0 +1,1 @@
+"""Views for people: tables in the terminal."""

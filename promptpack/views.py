@@ -1,0 +1,56 @@
+"""What a template sees: plain views of the payload's parts, without methods and without anything behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+
+class View:
+    """A read-only record: its fields are attributes (and items); others are undefined."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_fields":  # not set yet: a copy or an unpickled view asks for it first
+            raise AttributeError(name)
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __repr__(self) -> str:
+        return f"<view of {', '.join(self._fields)}>"
+
+
+class SourceList:
+    """The passages of a payload: prints as the joined blocks, iterates over views of them."""
+
+    __slots__ = ("_blocks", "_views")
+
+    def __init__(self, blocks: Sequence[str], views: Sequence[View]) -> None:
+        self._blocks = blocks
+        self._views = views
+
+    def __html__(self) -> Markup:
+        return Markup("\n".join(self._blocks))  # noqa: S704 - every block is rendered from escaped parts
+
+    def __str__(self) -> str:
+        return "\n".join(self._blocks)
+
+    def __iter__(self) -> Iterator[View]:
+        return iter(self._views)
+
+    def __getitem__(self, index: int) -> View:
+        return self._views[index]
+
+    def __len__(self) -> int:
+        return len(self._blocks)

@@ -1,0 +1,89 @@
+"""The layers of the design: a module imports from its own layer's parts and those below, never upward."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "promptpack"
+
+# From the bottom up; a name stands for a module or a package with everything in it.
+LAYERS = (
+    ("version", "errors"),
+    ("source", "protocols"),
+    ("packing", "tokens", "escape", "labels", "window", "messages", "history", "citations", "reading", "shape", "views"),
+    ("templates", "profiles", "shown", "environment", "payload", "stored"),
+    ("escaping", "measure", "blocks", "render"),
+    ("assembly", "builder"),
+    ("filepack", "files", "view", "cli"),
+    ("__main__", "__init__"),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+# Parts of one layer that may use each other; all others of the third layer stand alone.
+ALLOWED = {
+    ("citations", "packing"),   # where sentences end
+    ("history", "messages"),
+    ("views", "shape"),
+    ("environment", "templates"), ("profiles", "templates"), ("templates", "environment"),
+    ("stored", "payload"), ("payload", "stored"),
+    ("blocks", "escaping"), ("blocks", "measure"), ("render", "blocks"), ("render", "measure"),
+    ("assembly", "builder"), ("builder", "assembly"),
+    ("cli", "files"), ("cli", "filepack"), ("cli", "view"),
+}
+MODULES = sorted(path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of promptpack that a file imports, and whether only for type checking."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checking = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "promptpack":
+            names = [node.module] if node.module != "promptpack" else [f"promptpack.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names if a.name.split(".")[0] == "promptpack"]
+        for name in names:
+            parts = name.split(".")
+            yield (parts[1] if len(parts) > 1 else "__init__"), id(node) in checking
+
+
+def test_every_module_has_a_layer() -> None:
+    unknown = {module.parts[0] for module in MODULES} - set(LEVEL)
+    assert not unknown, f"give these a layer in {Path(__file__).name}: {sorted(unknown)}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_go_downward(module: Path) -> None:
+    part = module.parts[0]
+    for other, for_types in imports(PACKAGE / module.with_suffix(".py")):
+        if other == part or for_types:
+            continue
+        higher = LEVEL[other] > LEVEL[part]
+        beside = LEVEL[other] == LEVEL[part] and LEVEL[part] >= 2 and (part, other) not in ALLOWED
+        assert not higher, f"{module} imports {other}, which is a layer above"
+        assert not beside, f"{module} imports {other} of its own layer"
+
+
+def test_nobody_imports_relatively() -> None:
+    for module in MODULES:
+        tree = ast.parse((PACKAGE / module.with_suffix(".py")).read_text(encoding="utf-8"))
+        assert not [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level], module
+
+
+def test_only_the_view_and_the_command_talk() -> None:
+    """A library that prints cannot be used in a pipe."""
+    for module in MODULES:
+        if module.parts[0] in ("cli", "view", "__main__"):
+            continue
+        tree = ast.parse((PACKAGE / module.with_suffix(".py")).read_text(encoding="utf-8"))
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "print"]
+        assert not calls, module

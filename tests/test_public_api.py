@@ -1,0 +1,92 @@
+"""The names that users rely on: there, documented, loaded on first use, cheap to import."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pickle
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpack
+
+HEAVY = ("tiktoken", "numpy", "jinja2", "click", "rich", "regex", "markupsafe")
+NAMES = {
+    "PromptBuilder", "Source", "Cut", "Window", "Budget", "allocate", "Labels", "TemplateSet", "Message", "Payload",
+    "PackedSource", "Report", "pack", "Packing", "Packed", "Placed", "Dropped", "counter", "count_tokens",
+    "parse_citations", "verify_citations", "Verification", "PromptpackError", "SourceError", "DuplicateIdError",
+    "OptionError", "BudgetError", "TokenizerError", "TemplateLookupError", "TemplateRenderError", "RerankError",
+    "CitationError",
+}
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_names_of_the_design_are_there() -> None:
+    assert set(promptpack.__all__) >= NAMES
+
+
+@pytest.mark.parametrize("name", promptpack.__all__)
+def test_every_public_name_loads_and_is_documented(name: str) -> None:
+    value = getattr(promptpack, name)
+    assert name == "__version__" or (value.__doc__ or "").strip()
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """Names are loaded lazily; the imports for type checkers must not drift from the table."""
+    tree = ast.parse(Path(promptpack.__file__).read_text(encoding="utf-8"))
+    block = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    seen = {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == set(promptpack.__all__) - {"__version__"}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'PromptBilder'"):
+        promptpack.PromptBilder  # noqa: B018
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    loaded = run(f"import sys, promptpack; print([name for name in {HEAVY} if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_importing_is_a_matter_of_a_few_modules() -> None:
+    """The time to import (below 80 ms) follows from how much is loaded; the count does not depend on the machine."""
+    before, after = run(
+        "import sys; a = len(sys.modules); import promptpack; print(a, len(sys.modules))"
+    ).split()
+    assert int(after) - int(before) <= 12
+
+
+def test_a_payload_needs_neither_numpy_nor_the_command_line() -> None:
+    loaded = run(
+        "import sys\n"
+        "from promptpack import PromptBuilder\n"
+        "PromptBuilder(1000).add_sources(['A text.']).with_question('Why?').render()\n"
+        "print([name for name in ('numpy', 'click', 'rich') if name in sys.modules])"
+    )
+    assert loaded == "[]"
+
+
+def test_builders_pickle() -> None:
+    """Process pools send them."""
+    builder = promptpack.PromptBuilder(2000, counter="words").add_sources(["One.", "Two."]).with_question("Which?")
+    again = pickle.loads(pickle.dumps(builder))
+    assert again.render().to_dict() == builder.render().to_dict()
+
+
+@pytest.mark.parametrize("name", sorted(m.name for m in pkgutil.walk_packages(promptpack.__path__, "promptpack.")))
+def test_the_examples_in_the_docstrings_hold(name: str) -> None:
+    if name.endswith("__main__"):
+        return
+    found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0
