@@ -131,7 +131,7 @@ def _load(templates: TemplateSet, texts: Mapping[str, str], name: str) -> tuple[
 def _reserved(templates: TemplateSet) -> tuple[frozenset[str], frozenset[str]]:
     plain: set[str] = set()
     numbered: set[str] = set()
-    for _, text in templates.files():
+    for text in (templates.source, templates.user):  # the rules of system.j2 only speak of tags
         names, with_number = reserved_names(text)
         plain.update(names)
         numbered.update(with_number)

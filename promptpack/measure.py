@@ -140,11 +140,11 @@ def _segments(shape: Shape) -> list[Segment]:
 def joined(blocks: Sequence[str], before: str, after: str) -> bool:
     """Tell whether a message `before + blocks + after` may be counted block by block.
 
-    The blocks are joined by line breaks; `before` ends in one or is empty, and `after` starts with one that
-    belongs to the last block.
+    The blocks are joined by line breaks; `before` ends in one or is empty, and `after` starts with one, which
+    belongs to the price of the last block.
     """
     if before and not before.endswith("\n"):
         return False
-    if after and not (after[0] == "\n" and (len(after) == 1 or cuts_here("\n", after[1]))):
+    if not (after.startswith("\n") and (len(after) == 1 or cuts_here("\n", after[1]))):
         return False
     return all(starts_clean(block) for block in blocks)

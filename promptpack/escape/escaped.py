@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from markupsafe import Markup
@@ -12,13 +11,12 @@ from markupsafe import Markup
 from promptpack.errors import OptionError, quote
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """One change: escaped[out_start:out_end] stands for source[src_start:src_end].
 
     kind: close, open, role, marker, label, comment, reserved, markup (an opener was replaced), reference (a
     reference was encoded once more), hidden (a run became U+FFFD), and in attributes and at other levels
-    quote, space, cut, mark. `source` is the replaced text, left out of the repr so that it is not logged.
+    quote, space, cut, mark. `source` is the replaced text; the repr leaves it out, so that it is not logged.
     """
 
     kind: str
@@ -26,7 +24,13 @@ class Edit:
     out_end: int
     src_start: int
     src_end: int
-    source: str = field(repr=False)
+    source: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Edit(kind={self.kind!r}, out_start={self.out_start}, out_end={self.out_end}, "
+            f"src_start={self.src_start}, src_end={self.src_end})"
+        )
 
 
 class Change(NamedTuple):

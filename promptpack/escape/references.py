@@ -64,6 +64,7 @@ def decode_structure(text: str) -> str:
     return _structural().sub(_decoded, text) if "&" in text else text
 
 
+@lru_cache(maxsize=1024)
 def opener_of(reference: str) -> str:
     """Return the character that a reference to an opener stands for, all depths decoded."""
     import html

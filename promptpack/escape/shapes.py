@@ -23,6 +23,8 @@ S = r"[ \t-\r]"  # ASCII white space; all other white space folds to a blank
 SS = r"[ \t-\r/\\]"
 _ROLE = r"system(?:[ \t-\r_-]?(?:prompt|message|reminder|instructions?))?|assistant"
 _ATTR = rf"{SS}++[a-z_:][\w:.-]*+{S}*+=(?!=)"
+# The starts of references that `decode_structure` may decode, at any depth.
+_STRUCTURAL = r"(?:#|amp|AMP|gt|GT|sol|bsol|ver|Ver|nbsp|NonB|Tab|NewL)"
 _OPENED = rf"(?=(?:{SS}*+>|{_ATTR}))"
 
 
@@ -38,7 +40,6 @@ class Shapes:
     label: re.Pattern[str]
     plain: re.Pattern[str]
     body: re.Pattern[str]
-    opener_tail: re.Pattern[str]
     comments: bool
     strict: re.Pattern[str] | None
     reserved: str
@@ -107,27 +108,38 @@ def _build(
         parts.append(f"(?P<reserved>[{special}])")
 
     foreign = any(not n.isascii() for n in (*names, *numbered, prefix))
-    odd = ODD_ALL if foreign else ODD
-    # After an opening angle: a known start, or a word that runs into something odd, a bar, or a namespace.
-    after_angle = (
-        rf"{SS}*+(?i:{starts}|[a-z0-9_]*+(?:[|{odd}]|:(?:{starts}))|s{SS}*+>)|<[/\\]?+[S{odd}]"
-    )
-    after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+[{odd}]"
-    wide = re.escape((ANGLES + WEAK_ANGLES + BRACKETS + BRACKETS_CLOSE).replace("<", "").replace("[", "").replace("]", ""))
     openers = OPENERS + "".join(sorted(reserved))
+    # What the quick search cannot read: everything outside plain ASCII and plain scripts, and references
+    # to structural characters. An opener is no part of another one's shape.
+    odd = rf"(?:(?![{re.escape(OPENERS)}])[{ODD_ALL if foreign else ODD}]|&{_STRUCTURAL})"
+    after_angle = (
+        rf"{SS}*+(?i:{starts}|[a-z0-9_]*+(?:[|](?!<)|:(?:{starts})|{odd})|s{SS}*+>)|<[/\\]?+(?:S|{odd})"
+    )
+    after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+{odd}"
     reference = reference_to(openers)
-    stops = rf"<>\[\]{wide}{special}"
+    angles, brackets, closers = map(re.escape, (ANGLES[1:] + WEAK_ANGLES, BRACKETS[1:], BRACKETS_CLOSE[1:]))
+    wide = f"{angles}{brackets}{closers}{special}"
+    # One class first, so that the search can skip: what may follow depends on what it found.
+    other = (
+        rf"[{wide}](?:(?<=[{angles}])(?={after_angle})|(?<=[{brackets}])(?={after_bracket})"
+        rf"|(?<=[{closers}])(?=[~\uff5e]){f'|(?<=[{special}])' if special else ''})"
+    )
+    stops = rf"<>\[\]{wide}"
+    after_any = rf"{after_angle}|{after_bracket}|[~\uff5e]{'|' if special else ''}"
     return Shapes(
         tags=re.compile(rf"<(?={after_angle})"),
         brackets=re.compile(rf"\[(?={after_bracket})"),
-        references=re.compile(rf"&{reference}(?={after_angle}|{after_bracket}|~{'|' + '(?s:.?)' if special else ''})"),
-        others=re.compile(rf"[{wide}](?={after_angle}|{after_bracket}|~)" + (f"|[{special}]" if special else "")),
+        references=re.compile(rf"&{reference}(?={after_any})"),
+        others=re.compile(other),
         full=re.compile("|".join(parts)),
         label=re.compile(rf"{label}\](?=\()"),
         # A stretch that is matched as it is: plain ASCII without references.
         plain=re.compile(r"[ -%'-;=?-Z\\^-~\t-\r]*+(?:\Z|[<>\[\]](?:[ -%'-~\t-\r]{32}|[ -%'-~\t-\r]*+\Z))"),
-        body=re.compile(rf"(?s:(?:[^&{stops}]++|&(?!{reference}))*+.{{0,32}})"),
-        opener_tail=re.compile(reference),
+        # Up to the next opener and one character more; a few longer markers hold a second bracket.
+        body=re.compile(
+            rf"(?s:(?=[<{angles}]|&(?:lt|LT|#)).{{0,32}}|[^&{stops}]{{4}}>.{{0,32}}"
+            rf"|(?:[^&{stops}]++|&(?!{reference}))*+.?)"
+        ),
         comments=not structure,
         strict=re.compile(
             rf"[{re.escape(ANGLES)}](?=[A-Za-z/!?\\%$]|[{odd}])|&(?=#?[0-9A-Za-z])"

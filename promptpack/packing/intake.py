@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Literal, get_args
 
 from promptpack.errors import DuplicateIdError, OptionError, SourceError, quote
+from promptpack.packing.ranking import is_finite
 from promptpack.source import Source
 
 Validate = Literal["strict", "coerce"]
@@ -93,13 +94,8 @@ def _repaired(source: Source, index: int, validate: Validate, notes: list[str]) 
     changes: dict[str, float | None] = {}
     for field, repair in REPAIRS.items():
         value = getattr(source, field)
-        if value is None:
+        if value is None or is_finite(value):
             continue
-        try:
-            if isfinite(value):
-                continue
-        except OverflowError:
-            pass
         if validate == "strict":
             raise SourceError(
                 f"source {quote(source.id)} (index {index}): {field}: expected a finite number, got "

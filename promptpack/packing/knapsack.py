@@ -6,10 +6,11 @@ numpy is loaded on first use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, isqrt
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from promptpack.errors import OptionError, quote
+from promptpack.packing.ranking import is_finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +69,7 @@ def check_numbers(costs: Sequence[int], values: Sequence[float], budget: int) ->
                 message = f"{name}: expected whole numbers of 0 or more, got {quote(number)}"
                 raise OptionError(message, name=name, given=number)
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        if not is_finite(value):
             message = f"values: expected finite numbers, got {quote(value)}"
             raise OptionError(message, name="values", given=value)
 
@@ -84,17 +85,19 @@ def _all_that_add(items: Sequence[int], values: Sequence[float]) -> list[int]:
     return taken
 
 
-def _best_set(costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:
+def _best_set(
+    costs: Sequence[int], values: Sequence[float], budget: int, rows: int | None = None
+) -> list[int]:
     """Walk back through the table, which is kept as bits, block of rows by block of rows.
 
     A row is kept whole only at the start of each block; the bits of a block are computed again when the
     walk reaches it, from the budget that is then left. With blocks of about 8 sqrt(n) rows, rows and bits
-    take the same room.
+    take the same room. rows: the length of a block, for tests.
     """
     import numpy as np
 
     n = len(costs)
-    size = n if n * budget <= 1 << 28 else max(1, 8 * isqrt(n))
+    size = rows or (n if n * budget <= 1 << 28 else max(1, 8 * isqrt(n)))
     starts = [np.zeros(budget + 1)]
     for first in range(0, n - size, size):
         row = starts[-1].copy()

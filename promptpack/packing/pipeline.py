@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,7 +15,7 @@ from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed,
 from promptpack.packing.choose import SELECTS, Choice, Limits, by_priority, choose
 from promptpack.packing.intake import Validate, admit
 from promptpack.packing.place import ByRank, Spread, region
-from promptpack.packing.ranking import Tie, rank_order
+from promptpack.packing.ranking import Tie, is_finite, rank_order
 from promptpack.packing.route import Auto, placer
 from promptpack.packing.select import Prices, value_of
 from promptpack.protocols import Cost, Placer, Scorer, Selector
@@ -41,10 +40,6 @@ def words(source: Source, /) -> int:
 
 def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +80,7 @@ class Packing:
         for name, known in (("validate", get_args(Validate)), ("tie", get_args(Tie))):
             if getattr(self, name) not in known:
                 raise OptionError.unknown(name, getattr(self, name), known)
-        self._check("min_score", "a finite number", _is_finite)
+        self._check("min_score", "a finite number", is_finite)
         for name, least in (("top_k", 0), ("min_sources", 0), ("max_per_document", 1)):
             self._check(name, f"a whole number of {least} or more", partial(_is_whole, least=least))
         if self.top_k is not None and (self.min_sources or 0) > self.top_k:

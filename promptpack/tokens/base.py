@@ -79,14 +79,15 @@ class BaseCounter:
     def prefix(self, text: str, limit: int) -> str:
         """Return the longest start of the text that costs at most `limit` tokens, never half a character.
 
-        A character is a grapheme cluster. Raises OptionError where `limit` is no whole number of 0 or more.
+        A character is a grapheme cluster. A limit of 0 or less leaves nothing of a text that costs anything.
+        Raises OptionError where `limit` is no whole number.
 
         >>> from promptpack.tokens import counter
         >>> counter("o200k_base").prefix("one two three", 2)
         'one two'
         """
         check_text(text)
-        check_limit(limit)
+        limit = check_limit(limit)
         known = self._known(text)
         return text if known is not None and known <= limit else self._start(text, limit)
 
@@ -98,7 +99,7 @@ class BaseCounter:
         ' two three'
         """
         check_text(text)
-        check_limit(limit)
+        limit = check_limit(limit)
         known = self._known(text)
         return text if known is not None and known <= limit else self._end(text, limit)
 

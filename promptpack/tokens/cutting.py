@@ -88,16 +88,19 @@ def check_text(text: object) -> None:
         raise SourceError(f"count: expected a text, got {quote(text)}", field="text")
 
 
-def check_limit(limit: object) -> None:
-    """Raise OptionError unless the value is a whole number of 0 or more.
+def check_limit(limit: object) -> int:
+    """Return the limit, 0 for one below: less than nothing is left where room is computed by subtraction.
 
-    >>> check_limit(0)
+    Raises OptionError unless it is a whole number.
+
+    >>> check_limit(3), check_limit(-3)
+    (3, 0)
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+    if isinstance(limit, bool) or not isinstance(limit, int):
         raise OptionError(
-            f"limit: expected a whole number of tokens, 0 or more, got {quote(limit)}",
-            name="limit", given=limit,
+            f"limit: expected a whole number of tokens, got {quote(limit)}", name="limit", given=limit
         )
+    return max(limit, 0)
 
 
 def longest_start(text: str, limit: int, count: Callable[[str], int]) -> str:

@@ -161,13 +161,14 @@ def no_raise(case: Case, argument: str) -> None:
     case.payload()
 
 
-def typed(error: Exception, text: str) -> None:
-    """An error is of the library, and its message repeats little of the text."""
+def typed(error: Exception, text: Any) -> None:
+    """An error is of the library, and its message repeats little of the text, if it is one."""
     from promptpack import PromptpackError
 
     if not isinstance(error, PromptpackError):
         raise error
-    pieces = {text[at:at + QUOTED + 1] for at in range(max(0, len(text) - QUOTED))}
+    size = len(text) if isinstance(text, str) else 0
+    pieces = {text[at:at + QUOTED + 1] for at in range(max(0, size - QUOTED))}
     assert not any(piece in str(error) for piece in pieces)
 
 
