@@ -2,8 +2,8 @@
 
     python benchmarks/embed.py [NAME ...]
 
-A table stands between `<!-- table: COMMAND -->` and `<!-- end of table -->`, where COMMAND is a script of this folder with
-its arguments. Without names, all tables that need nothing but this repository are written.
+A table stands between `<!-- table: COMMAND -->` and `<!-- end of table -->`, where COMMAND is a script of this folder
+with its arguments. Without names, all tables that need nothing but this repository are written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main(names: list[str]) -> None:
     readme = ROOT / "README.md"
 
     def run(match: re.Match[str]) -> str:
-        opening, command, old, closing = match.groups()
+        opening, command, _, closing = match.groups()
         script, *arguments = command.split()
         if names and script.removesuffix(".py") not in names:
             return match.group()

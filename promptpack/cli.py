@@ -161,7 +161,7 @@ def pack(
 
 @main.command()
 @click.argument("answer")
-@click.option("-p", "--payload", "payload_file", required=True, help="The payload, as `render --format payload` wrote it.")
+@click.option("-p", "--payload", "payload_file", required=True, help="What `render --format payload` wrote.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @_reported
 def verify(answer: str, payload_file: str, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from promptpack.errors import PromptpackError, TemplateLookupError, TemplateRenderError, quote
 from promptpack.escape import LiveLabels, Rules, escape_text, reserved_names
-from promptpack.shape import Hole, Shape, is_plain, learn
+from promptpack.shape import Hole, Shape, is_plain, learn, mark
 from promptpack.templates import FILES, TemplateSet
 
 NAMES = {
@@ -61,12 +61,7 @@ class Compiled:
             return None
         slot = (name, key)
         if slot not in self._shapes:
-            try:
-                found = learn(self._templates[name], context())
-            except PromptpackError:
-                raise
-            except Exception as error:
-                raise _ours(error, self.set.name, name) from error
+            found = learn(self._templates[name], context())
             if len(self._shapes) > 4096:  # as many combinations of fields as anybody has
                 self._shapes.clear()
             self._shapes[slot] = found
@@ -104,7 +99,7 @@ def _environment(loader: jinja2.BaseLoader, escape: Callable[[str], Markup]) -> 
         if type(value) is Markup or hasattr(value, "__html__"):
             return value
         if isinstance(value, Hole):
-            return Markup(value.mark)  # noqa: S704 - the mark of a gap, never text
+            return Markup(mark(value))  # noqa: S704 - the mark of a gap, never text
         if isinstance(value, str):
             return escape(value)
         if isinstance(value, jinja2.Undefined):
@@ -113,10 +108,12 @@ def _environment(loader: jinja2.BaseLoader, escape: Callable[[str], Markup]) -> 
             return value
         raise TypeError(f"a template can print text and numbers, not {quote(value)}")
 
-    return ImmutableSandboxedEnvironment(
+    environment = ImmutableSandboxedEnvironment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, finalize=finalize, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=False, cache_size=16, auto_reload=False,
     )
+    del environment.filters["random"], environment.globals["lipsum"]  # a payload is the same each time
+    return environment
 
 
 def _load(templates: TemplateSet, texts: Mapping[str, str], name: str) -> tuple[str, str, None]:
@@ -163,15 +160,18 @@ def _ours(error: Exception, set_name: str, name: str) -> TemplateRenderError:
     else:
         lineno = _line(error.__traceback__, set_name)
     place = f"{where}, line {lineno}" if lineno else where
-    kind = "" if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: "
-    why = quote(" ".join(str(error).split()))[1:-1]
+    if isinstance(error, jinja2.TemplateError):  # speaks of the template, not of a source
+        why = quote(" ".join((error.message or type(error).__name__).split()), 240)[1:-1]
+    else:
+        why = f"{type(error).__name__}: " + quote(" ".join(str(error).split()))[1:-1]
     return TemplateRenderError(f"template {place}: {kind}{why}", template=where, lineno=lineno)
 
 
 def _line(trace: TracebackType | None, set_name: str) -> int | None:
     found = None
+    own = [f"{set_name}/{name}" for name in FILES]
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.startswith(f"{set_name}/"):
+        if trace.tb_frame.f_code.co_filename in own:
             found = trace.tb_lineno
         trace = trace.tb_next
     return found

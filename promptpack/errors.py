@@ -8,6 +8,7 @@ survive pickling, which process pools need. Messages quote at most 80 characters
 from __future__ import annotations
 
 import difflib
+import pickle
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,7 +30,8 @@ def quote(value: object, limit: int = QUOTE_LIMIT) -> str:
         shown = repr(value[:limit])
         return shown if len(value) <= limit else shown[:-1] + "..." + shown[-1]
     if value is None or isinstance(value, bool | int | float):
-        text = str(value) if not isinstance(value, int) or abs(value) < 10**40 else "a very large integer"
+        small = not isinstance(value, int) or abs(value) < 10**40
+        text = str(value) if small else "a very large integer"
         return text[:limit]
     return f"a value of type {type(value).__name__}"
 
@@ -39,7 +41,22 @@ class PromptpackError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Subclasses take keyword arguments; the default would call them with the message alone.
-        return _rebuild, (type(self), self.args, self.__dict__)
+        return _rebuild, (type(self), self.args, {name: _portable(value) for name, value in self.__dict__.items()})
+
+    def __copy__(self) -> PromptpackError:
+        return _rebuild(type(self), self.args, self.__dict__)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PromptpackError:
+        return self.__copy__()  # what is attached belongs to the caller and is never changed
+
+
+def _portable(value: object) -> object:
+    """Return the value, or its description where it cannot be pickled: a lock that was given must not hide the error."""
+    try:
+        pickle.dumps(value)
+    except Exception:  # pickle raises what it likes, and so does a foreign __reduce__
+        return quote(value)
+    return value
 
 
 def _rebuild(cls: type[PromptpackError], args: tuple[Any, ...], state: dict[str, Any]) -> PromptpackError:

@@ -18,7 +18,8 @@ def pack_files(
     """Return the packed text and lines that tell what was kept, cut and dropped.
 
     `texts` maps names to texts, in order of priority. A file that does not fit whole is cut to what is left where `cut`
-    (what to keep, least tokens) allows it. The separators between files are not part of the budget; the lines say what they cost.
+    (what to keep, least tokens) allows it. The separators between files are not part of the budget; the lines say what
+    they cost.
 
     >>> text, lines = pack_files({"a": "one two", "b": "three"}, 2, "words", None)
     >>> text, lines[0]
@@ -64,5 +65,6 @@ class TextCost:
             if hasattr(counter, name):
                 setattr(self, name, getattr(counter, name))
 
-    def __call__(self, source: Source) -> int:
+    def __call__(self, source: Source, /) -> int:
+        """Return the tokens of the text."""
         return int(self._counter(source.text))  # type: ignore[operator]

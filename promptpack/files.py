@@ -19,24 +19,28 @@ def read_text(path: str, *, lenient: bool = False) -> str:
     Raises SourceError where the file cannot be read, is a folder, is larger than 2 GB or is not UTF-8; with `lenient`
     a wrong byte becomes U+FFFD and line ends become line feeds.
     """
+    shown = path.encode("utf-8", "backslashreplace").decode()
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(LARGEST + 1)
+            stdin = getattr(sys.stdin, "buffer", None)
+            if stdin is None:
+                raise SourceError("-: there is no standard input to read", field="file")
+            data = stdin.read(LARGEST + 1)
         else:
             with Path(path).open("rb") as file:
                 data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
-        raise SourceError(f"{path}: cannot be read: {why}", field="file") from error
+        raise SourceError(f"{shown}: cannot be read: {why}", field="file") from error
     if len(data) > LARGEST:
-        raise SourceError(f"{path}: larger than {LARGEST:,} bytes", field="file")
+        raise SourceError(f"{shown}: larger than {LARGEST:,} bytes", field="file")
     if lenient:
         return data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SourceError(f"{path}: line {line}: not UTF-8 (byte {error.start})", field="file", index=line) from error
+        raise SourceError(f"{shown}: line {line}: not UTF-8 (byte {error.start})", field="file", index=line) from error
 
 
 def read_items(path: str) -> list[Any]:
@@ -51,7 +55,7 @@ def read_items(path: str) -> list[Any]:
     try:
         whole = read_json(text, path)
     except SourceError:
-        if text.lstrip()[0] != "{" and "\n" not in text.strip():
+        if not _by_line(text, path):
             raise
         return [item for line in _lines(text, path) for item in line]
     if isinstance(whole, list):
@@ -62,6 +66,18 @@ def read_items(path: str) -> list[Any]:
                 return list(whole[key])
         return [whole]
     raise SourceError(f"{path}: expected a list or an object, got {quote(whole)}", field="file")
+
+
+def _by_line(text: str, path: str) -> bool:
+    """Tell whether a text that is no JSON as a whole is JSON Lines: its first line is JSON by itself."""
+    first, _, more = text.lstrip().partition("\n")
+    if not more.strip():
+        return False
+    try:
+        read_json(first, path)
+    except SourceError:
+        return False
+    return True
 
 
 def _lines(text: str, path: str) -> list[list[Any]]:

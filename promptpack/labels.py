@@ -21,8 +21,8 @@ class Labels(Mapping[str, tuple[str, ...]]):
     the chunks that its passage is made of (several where chunks were merged). `carried` holds every label that the
     conversation has given so far; those keep their passage, and new passages continue the count.
 
-    Raises OptionError where the prefix is not 1 to 12 ASCII letters, a carried label does not fit the prefix, or
-    two labels stand for the same passage.
+    Raises OptionError where the prefix is not 1 to 12 ASCII letters, a carried label does not fit the prefix,
+    two labels stand for the same passage, or a label is sent twice.
 
     >>> first = Labels().assign([("a",), ("b",)])
     >>> dict(first)
@@ -52,12 +52,7 @@ class Labels(Mapping[str, tuple[str, ...]]):
         seen: dict[tuple[str, ...], str] = {}
         for label, ids in self.carried.items():
             number(label, self.prefix)
-            chunk_ids = (ids,) if isinstance(ids, str) else tuple(ids)
-            if not chunk_ids or not all(isinstance(one, str) for one in chunk_ids):
-                raise OptionError(
-                    f"labels: {label} has to stand for one or more chunk ids, got {quote(ids)}",
-                    name="carried", given=ids,
-                )
+            chunk_ids = _chunk_ids(ids, label)
             if chunk_ids in seen:
                 raise OptionError(
                     f"labels: {seen[chunk_ids]} and {label} stand for the same chunk {quote(chunk_ids[0])}",
@@ -65,12 +60,18 @@ class Labels(Mapping[str, tuple[str, ...]]):
                 )
             seen[chunk_ids] = label
             plain[label] = chunk_ids
+        if not isinstance(self.sent, list | tuple):
+            raise OptionError(
+                f"labels: sent is a tuple of labels, got {quote(self.sent)}", name="sent", given=self.sent
+            )
         for label in self.sent:
-            if label not in plain:
+            if not isinstance(label, str) or label not in plain:
                 raise OptionError(f"labels: {quote(label)} is sent but not carried", name="sent", given=label)
         object.__setattr__(self, "carried", plain)
         object.__setattr__(self, "sent", tuple(self.sent))
         object.__setattr__(self, "_sent", frozenset(self.sent))
+        if len(self._sent) != len(self.sent):
+            raise OptionError("labels: a label is sent twice", name="sent", given=self.sent)
 
     def __getitem__(self, label: str) -> tuple[str, ...]:
         if label in self._sent:
@@ -101,14 +102,19 @@ class Labels(Mapping[str, tuple[str, ...]]):
         """Return the map for a turn that sends these passages (each its chunk ids), in prompt order.
 
         A passage that has a label keeps it, also where other passages of the turn are new.
-        Raises OptionError where the count passes 9999, the last label that a citation can name.
+        Raises OptionError where the count passes 9999, the last label that a citation can name, and where a passage
+        occurs twice or has no ids.
         """
+        if isinstance(passages, str) or not isinstance(passages, Sequence):
+            raise OptionError(
+                f"labels: expected a list of passages, got {quote(passages)}", name="passages", given=passages
+            )
         carried = dict(self.carried)
         known = {ids: label for label, ids in carried.items()}
         count = self.highest
         sent = []
         for passage in passages:
-            ids = tuple(passage)
+            ids = _chunk_ids(passage, "a passage")
             label = known.get(ids)
             if label is None:
                 count += 1
@@ -121,7 +127,10 @@ class Labels(Mapping[str, tuple[str, ...]]):
                 "Send fewer sources (top_k) or start a new conversation.",
                 name="labels", given=count,
             )
-        return _made(self.prefix, carried, tuple(sent))
+        labels = _made(self.prefix, carried, tuple(sent))
+        if len(labels._sent) != len(sent):
+            raise OptionError("labels: a passage occurs twice in one turn", name="passages", given=None)
+        return labels
 
     def carry(self) -> Labels:
         """Return the map for the next turn: every label carried, none sent yet."""
@@ -141,7 +150,7 @@ class Labels(Mapping[str, tuple[str, ...]]):
         """
         if not isinstance(data, Mapping):
             raise OptionError(f"labels: expected a mapping, got {quote(data)}", name="labels", given=data)
-        return cls(data.get("prefix", "S"), data.get("carried", {}), tuple(data.get("sent", ())))
+        return cls(data.get("prefix", "S"), data.get("carried", {}), data.get("sent", ()))
 
 
 def number(label: str, prefix: str) -> int:
@@ -156,6 +165,16 @@ def number(label: str, prefix: str) -> int:
             f"labels: expected {prefix}1 to {prefix}{LAST}, got {quote(label)}", name="label", given=label
         )
     return int(digits)
+
+
+def _chunk_ids(ids: object, owner: str) -> tuple[str, ...]:
+    """Return chunk ids as a tuple; a single text is one id, and a set is refused since it has no order."""
+    chunk_ids = (ids,) if isinstance(ids, str) else tuple(ids) if isinstance(ids, list | tuple) else ()
+    if not chunk_ids or not all(isinstance(one, str) for one in chunk_ids):
+        raise OptionError(
+            f"labels: {owner} has to stand for one or more chunk ids, got {quote(ids)}", name="carried", given=ids
+        )
+    return chunk_ids
 
 
 def _made(prefix: str, carried: dict[str, tuple[str, ...]], sent: tuple[str, ...]) -> Labels:

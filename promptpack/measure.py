@@ -2,8 +2,8 @@
 
 Counts of byte-pair vocabularies add up exactly where a line ends before visible text, and before the space after
 a word (`promptpack.tokens.boundary` states and tests the rules). A `Meter` cuts the fixed text of a
-shape at such places once; then the price of a source is the count of its text, which is remembered, plus the counts of its
-attributes, which repeat, plus a constant. For counters whose counts do not add up, the whole block is counted.
+shape at such places once; then the price of a source is the count of its text, which is remembered, plus the counts of
+its attributes, which repeat, plus a constant. For counters whose counts do not add up, the whole block is counted.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ class Segment:
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the run with its values."""
-        if len(self.gaps) == 1:  # nearly always
-            return self.literals[0] + values[self.gaps[0]] + self.literals[1]
-        return Shape(self.literals, self.gaps).fill(values)
+        return Shape(self.literals, self.gaps).fill(values) if self.gaps else self.literals[0]
 
 
 class Meter:
@@ -45,12 +43,15 @@ class Meter:
         self._fixed: dict[int, int] = {}
         segments = _segments(self._shape) if self.additive else []
         self._numbered = [one for one in segments if all(gap in NUMBERS for gap in one.gaps)]
-        self._shown = [one for one in segments if one.gaps and not all(gap in NUMBERS for gap in one.gaps)]
-        at = next((i for i, one in enumerate(self._shown) if TEXT in one.gaps), 0)
+        shown = [one for one in segments if not all(gap in NUMBERS for gap in one.gaps)]
         # Where the text stands alone on its lines it is counted alone, unless its first character joins what is before.
-        self._alone = bool(self._shown) and self._shown[at].literals[0] == "" and self._shown[at].gaps == (TEXT,)
-        self._text = self._shown.pop(at) if self._alone else None
-        self._before = segments[segments.index(self._text) - 1] if self._text and segments[0] != self._text else None
+        self._text = next((one for one in shown if one.gaps == (TEXT,) and one.literals[0] == ""), None)
+        before = segments.index(self._text) - 1 if self._text else -1
+        self._before = segments[before] if before >= 0 else None
+        # A field alone in its segment costs the same wherever its value comes again.
+        alone = [one for one in shown if len(one.gaps) == 1 and one.gaps[0] not in (TEXT, *NUMBERS)]
+        self._fields: list[tuple[str, Segment, dict[str, int]]] = [(one.gaps[0], one, {}) for one in alone]
+        self._others = [one for one in shown if one is not self._text and one not in alone]
 
     def __call__(self, values: Mapping[str, str], number: int, known: int | None = None) -> int:
         """Return the tokens of the block with these values (attributes and text) under label `number`.
@@ -61,19 +62,24 @@ class Meter:
         if not self.additive:
             return count(self._shape.fill({**values, **self._number(number)}))
         total = self.fixed(number)
-        if self._text is None:
+        for gap, segment, seen in self._fields:
+            value = values[gap]
+            tokens = seen.get(value)
+            if tokens is None:
+                tokens = seen[value] = count(segment.fill(values))
+            total += tokens
+        if self._others:
             filled = {**values, **self._number(number)}
-            return total + sum(count(one.fill(filled)) for one in self._shown)
-        for one in self._shown:
-            total += count(one.fill(values))
-        text = values[TEXT]
-        body = text + self._text.literals[1]
+            total += sum(count(one.fill(filled)) for one in self._others)
+        if self._text is None:
+            return total
         if known is not None:
             return total + known + 1
-        if self._before is None or (text and cuts_here("\n", text[0])):
+        text = values[TEXT]
+        body = text + self._text.literals[1]
+        if self._before is None or starts_clean(text):
             return total + count(body)
-        filled = {**values, **self._number(number)}
-        before = self._before.fill(filled) if self._before.gaps else self._before.literals[0]
+        before = self._before.fill({**values, **self._number(number)})
         return total + count(before + body) - count(before)
 
     def fixed(self, number: int) -> int:
@@ -81,7 +87,7 @@ class Meter:
         key = len(str(number)) if self._uniform else number
         if key not in self._fixed:
             values = self._number(number)
-            self._fixed[key] = sum(self._counter(one.fill(values) if one.gaps else one.literals[0]) for one in self._numbered)
+            self._fixed[key] = sum(self._counter(one.fill(values)) for one in self._numbered)
         return self._fixed[key]
 
     def floor(self, values: Mapping[str, str], number: int, limit: int) -> int:
@@ -90,10 +96,7 @@ class Meter:
         if bound is None or not self.additive:
             return 0
         total = self.fixed(number)
-        text = values[TEXT]
-        if len(text) < 2 * (limit - total):  # words and the blanks between them: no bound by words can pass the limit
-            return total
-        return total + int(bound(text, max(0, limit - total)))
+        return total + int(bound(values[TEXT], max(0, limit - total)))
 
 
 def starts_clean(text: str) -> bool:
@@ -147,4 +150,4 @@ def joined(blocks: Sequence[str], before: str, after: str) -> bool:
         return False
     if not (after.startswith("\n") and (len(after) == 1 or cuts_here("\n", after[1]))):
         return False
-    return all(starts_clean(block) for block in blocks)
+    return all(starts_clean(first) for first in {block[:1] for block in blocks})

@@ -57,6 +57,8 @@ def profile(model: str | None) -> Profile:
 def required_profile(model: str) -> Profile:
     """Return the profile of a model whose window is known; OptionError with suggestions for others."""
     found = profile(model)
+    if model is None:
+        raise OptionError("model: expected a name, got None", name="model", given=None)
     if not found.known:
         raise OptionError.unknown("model", model, model_patterns())
     return found

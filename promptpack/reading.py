@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
-from numbers import Real
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import fields, replace
+from datetime import date
+from numbers import Integral, Real
 from typing import Any
 from uuid import UUID
 
-from promptpack.errors import SourceError, quote
+from promptpack.errors import PromptpackError, SourceError, quote
 from promptpack.source import Cut, Source
 
 TEXT_KEYS = ("text", "content", "page_content", "snippet", "body", "chunk")
@@ -35,10 +36,12 @@ HASH_MARK = "text:"
 def read_sources(items: Iterable[Any], *, first: int = 0) -> Iterator[Source]:
     """Yield a source for each item; SourceError names the item by its position (counted from `first`).
 
+    A set is refused: its order is not the same in every run.
+
     >>> [source.id for source in read_sources([{"id": 7, "text": "Seven."}, ("Plain text.", 0.5)])]
-    ['7', 'text:d0bf1c0ac0fd']
+    ['7', 'text:92e0a996bcb7']
     """
-    if isinstance(items, str | bytes | Mapping | Source) or not isinstance(items, Iterable):
+    if isinstance(items, str | bytes | Mapping | Set | Source) or not isinstance(items, Iterable):
         raise SourceError(
             f"sources: expected an iterable of sources, got {_kind(items)}; one source goes into a list",
             field="sources",
@@ -64,6 +67,13 @@ def read_source(item: Any, index: int = 0) -> Source:
             error.index = index
             error.args = (f"sources[{index}]: {error.args[0]}",)
         raise
+    except PromptpackError:
+        raise
+    except Exception as error:  # a foreign object may raise anything when it is looked at
+        raise SourceError(
+            f"sources[{index}]: {_kind(item)} cannot be read: {type(error).__name__}: {quote(str(error))}",
+            index=index, field="sources",
+        ) from error
     raise SourceError(
         f"sources[{index}]: cannot read {_kind(item)}; expected a Source, a text, a mapping with one of "
         f"{', '.join(TEXT_KEYS)}, an (item, score) pair, or a LangChain, LlamaIndex, Haystack or Qdrant object",
@@ -81,14 +91,13 @@ def content_id(text: str) -> str:
 
 
 def _pair(item: tuple[Any, ...] | list[Any], index: int) -> Source:
-    from dataclasses import replace
-
     if len(item) != 2 or isinstance(item[1], bool) or not isinstance(item[1], Real):
+        got = quote(item[1]) + " as score" if len(item) == 2 else f"{len(item)} parts"
         raise SourceError(
-            f"sources[{index}]: expected a pair (item, score) with a number as score, got {len(item)} parts",
+            f"sources[{index}]: expected a pair (item, score) with a number as score, got {got}",
             index=index, field="score",
         )
-    return replace(read_source(item[0], index), score=float(item[1]), origin=item[0])
+    return replace(read_source(item[0], index), score=item[1], origin=item[0])
 
 
 def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
@@ -103,7 +112,7 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
         )
     if not isinstance(text, str):
         raise SourceError(f"{where}: text: expected a text, got {_kind(text)}", index=index, field="text")
-    id_ = _id(_take(left, ID_KEYS), where, index)
+    id_ = _name("id", _take(left, ID_KEYS), where, index)
     container = _take(left, METADATA_KEYS)
     if container is not None and not isinstance(container, Mapping):
         raise SourceError(
@@ -111,19 +120,21 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
         )
     values: dict[str, Any] = {"score": _take(left, SCORE_KEYS)}
     values.update({name: left.pop(name) for name in _FIELDS if left.get(name) is not None})
-    metadata = {str(key): value for key, value in {**left, **(container or {})}.items() if key not in _FIELDS or key in (container or {})}
+    loose = {key: value for key, value in left.items() if key not in _FIELDS}
+    metadata = _named({**loose, **(container or {})}, where, index, id_)
     _fill(values, metadata)
     if isinstance(values.get("cut"), Mapping):
         try:
             values["cut"] = Cut(**values["cut"])
-        except TypeError:
+        except TypeError:  # a name that Cut does not have
             raise SourceError(
                 f"{where}: cut: expected keep, min_tokens, at, marker, got "
                 f"{', '.join(quote(key, 20) for key in list(values['cut'])[:8])}",
                 index=index, field="cut", id=id_,
             ) from None
-    if values.get("document") is not None and not isinstance(values["document"], str):
-        values["document"] = str(values["document"])
+    values["document"] = _name("document", values.get("document"), where, index)
+    if isinstance(values.get("updated"), Real):
+        values["updated"] = _plain(values["updated"])
     return Source(
         content_id(text) if id_ is None else id_, text, metadata=metadata,
         origin=None if origin is found else origin, **values,
@@ -139,12 +150,43 @@ def _take(left: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return None
 
 
-def _id(value: Any, where: str, index: int) -> str | None:
+def _name(field: str, value: Any, where: str, index: int) -> str | None:
+    """Return an id as text; a number or UUID becomes its text, of at most 40 characters."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, UUID) or (isinstance(value, Real) and not isinstance(value, bool)):
+    if isinstance(value, UUID):
         return str(value)
-    raise SourceError(f"{where}: id: expected a text or a number, got {_kind(value)}", index=index, field="id")
+    if _finite(value) and not (isinstance(value, Integral) and abs(value) >= 10**40):
+        return str(value)
+    raise SourceError(
+        f"{where}: {field}: expected a text or a finite number, got {quote(value)}", index=index, field=field
+    )
+
+
+def _named(metadata: Mapping[Any, Any], where: str, index: int, id_: str | None) -> dict[str, Any]:
+    """Return metadata with names as keys; a key that is a number becomes its text."""
+    named: dict[str, Any] = {}
+    for key, value in metadata.items():
+        name = key if isinstance(key, str) else str(key) if _finite(key) and abs(key) < 10**15 else None
+        if name is None or name in named:
+            why = "a key has to be a text" if name is None else "a key occurs twice, as a text and as a number"
+            raise SourceError(
+                f"{where}: metadata: {why}, got {quote(key)}", index=index, field="metadata", id=id_
+            )
+        named[name] = value
+    return named
+
+
+def _finite(value: Any) -> bool:
+    """Tell whether a value is a number that is neither NaN nor infinite; a truth value is none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return isinstance(value, Integral) or math.isfinite(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy or the like as Python's own."""
+    return value if isinstance(value, bool) else int(value) if isinstance(value, Integral) else float(value)
 
 
 def _fill(values: dict[str, Any], metadata: Mapping[str, Any]) -> None:
@@ -159,12 +201,14 @@ def _fill(values: dict[str, Any], metadata: Mapping[str, Any]) -> None:
 
 
 def _usable(name: str, value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    number = _finite(value)
     if name in ("score", "position"):
         return number
     if name == "document":
         return (isinstance(value, str) and value != "") or number
-    return number or (isinstance(value, str) and value != "") or hasattr(value, "isoformat")
+    if isinstance(value, date):
+        return bool(value == value)  # pandas' "not a time" is a date, too, and like NaN equals nothing
+    return number or (isinstance(value, str) and value != "")
 
 
 def _kind(value: object) -> str:
@@ -197,8 +241,7 @@ def _haystack(item: Any) -> dict[str, Any]:
 def _qdrant(item: Any) -> dict[str, Any]:
     payload = dict(item.payload or {})
     text = _take(payload, TEXT_KEYS)
-    container = _take(payload, METADATA_KEYS[:2])
-    nested = container if isinstance(container, Mapping) else {}
+    nested = next((payload.pop(key) for key in METADATA_KEYS if isinstance(payload.get(key), Mapping)), {})
     return {"text": text, "id": item.id, "score": getattr(item, "score", None), "metadata": {**payload, **nested}}
 
 

@@ -58,7 +58,7 @@ class Frame:
         self, blocks: Sequence[str], views: Callable[[], Sequence[View]], question: Markup | None,
         persona: str | None, history: Sequence[Message] = (),
     ) -> tuple[str, Around | None]:
-        """Render the user message; also what stands around the blocks where the template does no more than print them."""
+        """Render the user message; also what stands around the blocks, where the template only prints them."""
         around = self._around(bool(blocks), question)
         if around is not None:
             return around[0] + "\n".join(blocks) + around[1], around

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime
-from numbers import Real
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 from promptpack.errors import OptionError, SourceError
@@ -12,7 +13,8 @@ from promptpack.packing.dates import instant
 from promptpack.source import Source
 
 _OWN = ("document", "position", "updated", "reliability", "priority", "score")
-RESERVED = ("id", "n", "label", "text")  # written by the library itself
+LONGEST = 10**40  # from here on a whole number is no fact that a reader could use
+RESERVED = ("id", "n", "label", "text", "attributes", "block")  # written by the library itself
 
 
 def shown_fields(source: Source, names: tuple[str, ...], chunk: str) -> dict[str, str]:
@@ -57,20 +59,19 @@ def shown_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value.strip()
+        return str.strip(value)  # plain text, also where a subclass came in
     if isinstance(value, date):
         return shown_date(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value) if abs(value) < 10**40 else ""
     if isinstance(value, Real):
-        number = float(value)
-        if not math.isfinite(number):
-            return ""
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else str(number)
+        text = _number(value)
+        if text is not None:
+            return text
+    elif isinstance(value, Decimal):
+        return str(value) if value.is_finite() else ""
     raise OptionError(
-        f"a value of type {type(value).__name__} cannot be shown in one line; "
+        f"{_kind(value)} cannot be shown in one line; "
         "turn it into a text, or leave the field out of `fields`",
         name="fields", given=value,
     )
@@ -83,12 +84,14 @@ def shown_date(value: Any) -> str:
     ('2026-03-01', '2026-03-01T09:30:00', '2026-03-01')
     """
     if isinstance(value, str):
-        return value.strip()
+        return str.strip(value)
+    if isinstance(value, date) and value != value:  # pandas' "not a time" is a date, too
+        return ""
     if isinstance(value, datetime):
         return value.date().isoformat() if _midnight(value) else value.isoformat(timespec="seconds")
     if isinstance(value, date):
         return value.isoformat()
-    moment = instant(value)
+    moment = instant(float(value) if isinstance(value, Real) and not isinstance(value, int) else value)
     if moment is None:
         return shown_value(value)
     try:
@@ -96,6 +99,23 @@ def shown_date(value: Any) -> str:
     except (ValueError, OverflowError, OSError):  # beyond the years that a date can have
         return shown_value(value)
     return when.date().isoformat() if _midnight(when) else when.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _number(value: Real) -> str | None:
+    """Return a number as text, empty for NaN and infinities; None for one that no line has room for."""
+    if isinstance(value, Integral):
+        return str(int(value)) if abs(int(value)) < LONGEST else None
+    try:
+        number = float(value)
+    except OverflowError:  # a fraction beyond the range of a float
+        return None
+    if not math.isfinite(number):
+        return ""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else str(number)
+
+
+def _kind(value: object) -> str:
+    return "a very long number" if isinstance(value, Real) else f"a value of type {type(value).__name__}"
 
 
 def _midnight(when: datetime) -> bool:

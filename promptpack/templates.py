@@ -44,11 +44,17 @@ class TemplateSet:
             value = getattr(self, part)
             if not isinstance(value, str):
                 raise OptionError(f"template: {part} has to be a text, got {quote(value)}", name=part, given=value)
-            if "\x00" in value or len(value) > _LARGEST:
+            if "\x00" in value or len(value) > _LARGEST or not _encodes(value):
                 raise TemplateRenderError(
-                    f"template {self.name!r}: {part}.j2 holds a NUL character or more than {_LARGEST:,} characters",
+                    f"template {quote(self.name)}: {part} holds a NUL character, a lone surrogate or more than "
+                    f"{_LARGEST:,} characters",
                     template=f"{part}.j2",
                 )
+        if not self.name.strip() or len(self.name) > 255:
+            raise OptionError(
+                f"template: name has to be a text of 1 to 255 characters, got {quote(self.name)}",
+                name="name", given=self.name,
+            )
 
     @classmethod
     def named(cls, name: str) -> TemplateSet:
@@ -63,6 +69,8 @@ class TemplateSet:
 
         Raises TemplateLookupError where the folder is missing, cannot be read or holds none of the three files.
         """
+        if not isinstance(path, str | Path):
+            raise OptionError(f"template: expected the path of a folder, got {quote(path)}", name="path", given=path)
         folder = Path(path)
         base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
         texts = {}
@@ -72,14 +80,15 @@ class TemplateSet:
                 texts[name] = file.read_text(encoding="utf-8-sig")
             except FileNotFoundError:
                 continue
-            except (OSError, UnicodeDecodeError) as error:
+            except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
                 raise TemplateLookupError(
-                    f"template: {file} cannot be read as UTF-8 text ({type(error).__name__})",
+                    f"template: {quote(str(file), 200)} cannot be read as UTF-8 text ({type(error).__name__})",
                     name=str(path), searched=[str(file)],
                 ) from error
         if not texts:
+            fault = f"holds none of {', '.join(FILES)}" if folder.is_dir() else "is no folder"
             raise TemplateLookupError(
-                f"template: {str(folder)!r} holds none of {', '.join(FILES)}", name=str(path),
+                f"template: {quote(str(folder), 200)} {fault}", name=str(path),
                 searched=[str(folder / name) for name in FILES],
             )
         return cls(
@@ -94,8 +103,9 @@ class TemplateSet:
     ) -> TemplateSet:
         """Build a set from texts; a part that is None comes from `fallback`.
 
-        In `user`, `sources` prints as the joined passages and iterates over them; `question`, `system` and `history` are
-        there too. In `source`: `n`, `label`, `text`, `attributes` (pairs) and `source` with the shown fields by name.
+        In `user`, `sources` prints as the joined passages and iterates over them; `question`, `system` and `history`
+        are there too. In `source`: `n`, `label`, `text`, `attributes` (pairs of what is there), and `source` with every
+        shown field by name (empty where a source lacks it).
         """
         base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
         return cls(
@@ -133,7 +143,7 @@ def template_names() -> tuple[str, ...]:
     >>> "default" in template_names()
     True
     """
-    return tuple(sorted(entry.name for entry in root().iterdir() if (entry / FILES[2]).is_file() or _overrides(entry)))
+    return tuple(sorted(entry.name for entry in root().iterdir() if _overrides(entry)))
 
 
 @functools.cache
@@ -148,6 +158,14 @@ def root() -> Path:
         "the template sets that ship with promptpack were not found; reinstall the package",
         name=FALLBACK, searched=[str(folder) for folder in searched],
     )
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _overrides(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What a template sees: plain views of the payload's parts, without methods and without anything behind them."""
+"""What a template sees: plain views of the payload's parts, without methods and with nothing behind them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class View:
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    __iter__ = None  # a record is no list; without this Python would ask for item 0
+
     def __repr__(self) -> str:
         return f"<view of {', '.join(self._fields)}>"
 
@@ -44,7 +49,7 @@ class SourceList:
         return Markup("\n".join(self._blocks))  # noqa: S704 - every block is rendered from escaped parts
 
     def __str__(self) -> str:
-        return "\n".join(self._blocks)
+        return self.__html__()  # stays Markup, so that `{{ sources|trim }}` does not escape our own tags
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 
 from promptpack.errors import BudgetError, OptionError, quote
 
 LARGEST = 1_000_000_000
+DEFAULT_ANSWER = 1024  # the reserve for the answer of a large window; a quarter of a small one
 _PARTS = ("system", "tools", "history", "question", "frame")
 
 
@@ -33,19 +34,12 @@ class Window:
     margin: int = 0
 
     def __post_init__(self) -> None:
-        _check("window", self.size, least=1)
+        # Plain numbers are kept, so that numpy's compare, pickle and print like the others.
+        object.__setattr__(self, "size", _whole("window", self.size, least=1))
         if self.answer is not None:
-            _check("answer", self.answer)
-        _check("margin", self.margin)
-        share = self.history
-        if isinstance(share, float):
-            if not 0 <= share <= 1:
-                raise OptionError(
-                    f"history: a share lies between 0.0 and 1.0 (a whole number means tokens), got {share}",
-                    name="history", given=share,
-                )
-        else:
-            _check("history", share)
+            object.__setattr__(self, "answer", _whole("answer", self.answer))
+        object.__setattr__(self, "margin", _whole("margin", self.margin))
+        object.__setattr__(self, "history", _share(self.history))
 
     @classmethod
     def of(cls, value: int | Window) -> Window:
@@ -55,7 +49,7 @@ class Window:
     @property
     def reserve(self) -> int:
         """The tokens kept free for the answer: `answer`, or min(1024, size // 4) where it is None."""
-        return min(1024, self.size // 4) if self.answer is None else self.answer
+        return min(DEFAULT_ANSWER, self.size // 4) if self.answer is None else self.answer
 
     def history_room(self, left: int) -> int:
         """Return the most that the history may take where `left` tokens remain after all other reserves.
@@ -76,7 +70,8 @@ class Budget:
     sources, enclosures included. used: everything that is sent. exact: whether the counts are those
     of the model's tokenizer (False for estimates).
 
-    `used <= input` always holds for a payload, and `input == window - answer - margin`.
+    `used <= input` always holds for a payload, and `input == window - answer - margin`. Raises OptionError for a
+    number that is none.
     """
 
     window: int
@@ -90,6 +85,16 @@ class Budget:
     used: int = 0
     exact: bool = True
     tools: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("window", "answer", "margin", *_PARTS, "sources", "used"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                object.__setattr__(self, name, _whole(f"budget: {name}", value, most=None))
+        if not isinstance(self.exact, bool):
+            raise OptionError(
+                f"budget: exact: expected True or False, got {quote(self.exact)}", name="exact", given=self.exact
+            )
 
     @property
     def input(self) -> int:
@@ -146,53 +151,86 @@ def allocate(
     1158
     """
     plan = Window.of(window)
-    for name, value in zip(_PARTS, (system, tools, history, question, frame), strict=True):
-        _check(name, value)
-    account = Budget(
-        window=plan.size, answer=plan.reserve, margin=plan.margin, system=system, history=history,
-        question=question, frame=frame, exact=exact, tools=tools,
-    )
+    given = {"system": system, "tools": tools, "history": history, "question": question, "frame": frame}
+    parts = {name: _whole(name, value) for name, value in given.items()}
+    account = Budget(window=plan.size, answer=plan.reserve, margin=plan.margin, exact=exact, **parts)
     room = account.input - account.fixed
     account = replace(account, sources=max(0, room), used=account.fixed)
     if room < 0:
-        raise shortfall(account, account.fixed)
+        raise shortfall(account, account.fixed, plan=plan)
     return account
 
 
 def shortfall(
-    account: Budget, needed: int, *, what: str = "the fixed parts", partial: object = None, required: int = 0
+    account: Budget, needed: int, *, what: str = "the fixed parts", partial: object = None, required: int = 0,
+    plan: Window | None = None,
 ) -> BudgetError:
     """Build the error for an input of `needed` tokens that passes the account's limit.
 
-    `required` is the share of it that the required sources take; `partial` is attached as it is.
+    `required` is the share of it that the required sources take; `partial` is attached as it is. `plan` tells
+    whether the answer reserve grows with the window; without it that is read off the account.
     """
-    smallest = needed + account.answer + account.margin
-    parts = [(name, getattr(account, name)) for name in _PARTS]
-    parts += [("required sources", required), ("answer reserve", account.answer), ("margin", account.margin)]
-    numbers = " + ".join(f"{name} {tokens}" for name, tokens in parts if tokens)
-    over = smallest - account.window
-    large = sorted((part for part in parts if part[1] and part[0] != "frame"), key=lambda part: -part[1])
-    advice = {
-        "answer reserve": "reserve less for the answer (Window.answer)",
-        "margin": "lower the margin (Window.margin)",
-        "system": "shorten the system text",
-        "question": "shorten the question",
-        "history": "allow less history (Window.history)",
-        "tools": "send fewer tool schemas",
-        "required sources": "require fewer sources, or give them a Cut",
+    smallest = _smallest(account, needed, plan)
+    answer = smallest - needed - account.margin
+    every = {
+        **{name: getattr(account, name) for name in _PARTS},
+        "required sources": max(required, needed - account.fixed),
+        "answer reserve": account.answer, "margin": account.margin,
     }
-    shed = "; ".join(f"{advice[name]}: {tokens} tokens" for name, tokens in large[:3])
+    parts = [(name, tokens) for name, tokens in every.items() if tokens]
+    numbers = " + ".join(f"{name} {tokens}" for name, tokens in parts)
+    total = needed + account.answer + account.margin
+    grown = f" (with an answer reserve of {answer})" if answer != account.answer else ""
+    large = sorted(parts, key=lambda part: -part[1])
+    shed = "; ".join(f"{_ADVICE[name]}: {tokens} tokens" for name, tokens in large[:3])
     return BudgetError(
-        f"{what} do not fit the window of {account.window} tokens: {numbers} = {smallest}, {over} too many. "
-        f"The smallest window that works is {smallest}. What could be shed: {shed}.",
+        f"{what} do not fit the window of {account.window} tokens: {numbers} = {total}, {total - account.window} too "
+        f"many. The smallest window that works is {smallest}{grown}. What could be shed: {shed}.",
         budget=account, needed=smallest, partial=partial,
     )
 
 
-def _check(name: str, value: object, least: int = 0) -> None:
+_ADVICE = {
+    "answer reserve": "reserve less for the answer (Window.answer)",
+    "margin": "lower the margin (Window.margin)",
+    "system": "shorten the system text",
+    "question": "shorten the question",
+    "history": "allow less history (Window.history)",
+    "tools": "send fewer tool schemas",
+    "frame": "take a template set that writes less",
+    "required sources": "require fewer sources, or give them a Cut",
+}
+
+
+def _smallest(account: Budget, needed: int, plan: Window | None) -> int:
+    """Return the smallest size s with needed + margin + reserve(s) <= s."""
+    default = plan.answer is None if plan else account.answer == min(DEFAULT_ANSWER, account.window // 4)
+    rest = needed + account.margin
+    if not default:
+        return rest + account.answer
+    # A quarter is rounded down, so s - s // 4 >= rest means s > 4 * (rest - 1) / 3.
+    return max(1, min(rest + DEFAULT_ANSWER, 4 * (rest - 1) // 3 + 1))
+
+
+def _whole(name: str, value: object, least: int = 0, most: int | None = LARGEST) -> int:
+    """Return the value as a plain int; OptionError where it is none, or outside of least to most."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise OptionError(f"{name}: expected a whole number of tokens, got {quote(value)}", name=name, given=value)
-    if not least <= int(value) <= LARGEST:
+    number = int(value)
+    if number < least or (most is not None and number > most):
+        known = f"{least} or more" if most is None else f"{least} to {most:,}"
+        raise OptionError(f"{name}: expected {known} tokens, got {quote(number)}", name=name, given=value)
+    return number
+
+
+def _share(value: object) -> int | float:
+    """Return what `Window.history` means: a float is a share, a whole number is tokens."""
+    if isinstance(value, bool | Integral) or not isinstance(value, Real):
+        return _whole("history", value)
+    share = float(value)
+    if not 0 <= share <= 1:
         raise OptionError(
-            f"{name}: expected {least} to {LARGEST:,} tokens, got {quote(int(value))}", name=name, given=value
+            f"history: a share lies between 0.0 and 1.0 (a whole number means tokens), got {quote(share)}",
+            name="history", given=value,
         )
+    return share

@@ -14,7 +14,10 @@ PACKAGE = Path(__file__).parent.parent / "promptpack"
 LAYERS = (
     ("version", "errors"),
     ("source", "protocols"),
-    ("packing", "tokens", "escape", "labels", "window", "messages", "history", "citations", "reading", "shape", "views"),
+    (
+        "packing", "tokens", "escape", "labels", "window", "message", "messages", "history", "citations", "reading",
+        "shape", "views",
+    ),
     ("templates", "profiles", "shown", "environment", "payload", "stored"),
     ("escaping", "measure", "blocks", "render"),
     ("assembly", "builder"),
@@ -25,7 +28,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Parts of one layer that may use each other; all others of the third layer stand alone.
 ALLOWED = {
     ("citations", "packing"),   # where sentences end
-    ("history", "messages"),
+    ("history", "messages"), ("history", "message"), ("messages", "message"),
     ("views", "shape"),
     ("environment", "templates"), ("profiles", "templates"), ("templates", "environment"),
     ("stored", "payload"), ("payload", "stored"),

@@ -54,7 +54,8 @@ def test_the_installed_wheel_renders_from_another_folder(built: Path, tmp_path: 
         [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True
     )
     libraries = Path(subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], check=True, capture_output=True, text=True,
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        check=True, capture_output=True, text=True,
     ).stdout.strip())
     here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
     (libraries / "zz_dependencies.pth").write_text("\n".join(sorted(here)) + "\n", encoding="utf-8")

@@ -59,12 +59,10 @@ def test_importing_loads_nothing_heavy() -> None:
     assert loaded == "[]"
 
 
-def test_importing_is_a_matter_of_a_few_modules() -> None:
-    """The time to import (below 80 ms) follows from how much is loaded; the count does not depend on the machine."""
-    before, after = run(
-        "import sys; a = len(sys.modules); import promptpack; print(a, len(sys.modules))"
-    ).split()
-    assert int(after) - int(before) <= 12
+def test_importing_loads_only_the_front_of_the_package() -> None:
+    """The time to import (below 80 ms) follows from how much is loaded, which does not depend on the machine."""
+    loaded = run("import sys, promptpack; print(sorted(m for m in sys.modules if m.split('.')[0] == 'promptpack'))")
+    assert loaded == "['promptpack', 'promptpack.version']"
 
 
 def test_a_payload_needs_neither_numpy_nor_the_command_line() -> None:

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from promptpack.citations.refusals import is_refusal
+from promptpack.citations.refusals import Refusals
 from promptpack.packing.sentences import spans
 
 Span = tuple[int, int]
@@ -39,8 +40,7 @@ class Sentence:
         return self.kind == "claim"
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):  # made for every line, so it has to be cheap
     start: int
     end: int
     kind: str = "text"  # text, item (of a list), heading, row, code
@@ -63,10 +63,11 @@ def sentences_of(
     found: list[Sentence] = []
     places: list[Span] = []
     blocks = _blocks(text)
+    refusals = Refusals.of(text)
     for block, inner in zip(blocks, _split(text, blocks), strict=True):
         for start, end in inner:
             places.append((start, end))
-            found.append(Sentence(*plain.original(start, end), _kind(text[start:end], block.kind)))
+            found.append(Sentence(*plain.original(start, end), _kind(text[start:end], block.kind, refusals)))
     for index, following in _leads(blocks, places):
         if text[following - 1] in ":：" and found[index].claim:
             found[index] = Sentence(found[index].start, found[index].end, "lead")
@@ -210,12 +211,12 @@ def _trimmed(text: str, block: _Block) -> list[Span]:
     return [(start, block.start + len(piece.rstrip(edges)))]
 
 
-def _kind(sentence: str, block: str) -> str:
+def _kind(sentence: str, block: str, refusals: Refusals) -> str:
     if block == "heading":
         return "heading"
     if sentence.rstrip(" \t\r\n*_\"'”’»)）」』")[-1:] in ("?", "？", "؟", "⁇"):
         return "question"
-    return "refusal" if is_refusal(sentence) else "claim"
+    return "refusal" if refusals.holds(sentence) else "claim"
 
 
 def _leads(blocks: list[_Block], places: list[Span]) -> Iterable[tuple[int, int]]:

@@ -126,21 +126,21 @@ def grammar(prefix: str = "S", zero_padded: bool = False) -> Grammar:
     mark = (
         rf"[{_OPEN}(（](?:"
         rf"(?<=[(（])\s{{0,3}}(?P<paren>{listed})\s{{0,3}}[)）]"
-        rf"|(?<=\[)(?P<one>{letters}[1-9][0-9]{{0,{DIGITS - 1}}})\](?![(\]])"
-        rf"|(?<![(（])(?P<twice>(?<=\[)\[)?(?P<body>{inside}{{1,{BODY}}}+)(?P<close>[{_CLOSE}])"
-        r"(?P<again>(?<=\])\])?(?P<link>(?<=\])\(\x00*+\))?"
+        rf"|(?<=\[)(?P<one>{letters}[1-9][0-9]{{0,{DIGITS - 1}}})\](?!\()"
+        rf"|(?<=\[)\[(?P<double>{inside}{{1,{BODY}}}+)\]\](?P<far>\(\x00*+\))?"
+        rf"|(?<![(（])(?P<body>{inside}{{1,{BODY}}}+)(?P<close>[{_CLOSE}])(?P<link>(?<=\])\(\x00*+\))?"
         rf"|(?<![(（])(?P<cut>{_SPACE}{{0,3}}{listed}))"
     )
     range_end = rf"(?:\s*+{_DASH}\s*+(?:{start})?([0-9]{{1,{DIGITS}}}))?"
-    dagger = r"(?:\s*+†.*)?"
+    dagger = r"(?:\s*+†[^,;，；、､،؛&/|+]*+)?"
     return Grammar(
         prefix,
         zero_padded,
         mark=re.compile(mark),
         name=re.compile(rf"(?<![0-9A-Za-z_<>/.@#-])[Ss]ource_([0-9]{{1,{DIGITS}}}){_END}(?!\.[0-9A-Za-z_]|[-/=(\[])"),
-        item=re.compile(rf"{start}([0-9]{{1,{DIGITS}}}){range_end}{dagger}", re.DOTALL),
+        item=re.compile(rf"{start}([0-9]{{1,{DIGITS}}}){range_end}{dagger}"),
         # A bare number counts only after a label, and not with four digits: [S1, 1998] names a year.
-        number=re.compile(rf"([0-9]{{1,3}}){range_end}{dagger}", re.DOTALL),
+        number=re.compile(rf"([0-9]{{1,3}}){range_end}{dagger}"),
         hint=re.compile(rf"(?:{letters}|[Ss]ource){_SPACE}*+[-_#:=]?{_SPACE}*+[0-9]"),
         nearly=re.compile(
             rf"\A{letters}[0-9]++{_END}"

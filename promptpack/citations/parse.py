@@ -186,32 +186,24 @@ class _Reader:
 
     def _group(self, match: re.Match[str]) -> int:
         start, end = match.span()
-        form: Form = "bracket" if self._text[match.start("body") - 1] == "[" else "wide"
-        if match["twice"] and match["again"]:
-            form = "double"
-        elif match["twice"]:
-            start += 1
-        elif match["again"]:
-            end = match.end("close")
-        if match["link"] and end == match.end():
+        kind = "body" if match["double"] is None else "double"
+        body, inner = match[kind], match.start(kind)
+        form: Form = "double" if kind == "double" else "bracket" if self._text[start] == "[" else "wide"
+        if match["link"] or match["far"]:
             form = "link"
-        body = match["body"]
-        inner = match.start("body")
         # Round brackets inside are read on their own, since `[as said (S1)]` holds a citation.
         flat = _patterns()["round"].sub(lambda part: " " * len(part[0]), body) if "(" in body else body
         items = self._rules.items(flat, inner)
         named = items and items[0].fault in ("more than a label", "no number")
         if form == "link" and named and not any(item.first >= 0 for item in items):
             items = []  # `[the S3 manual](url)` is a link with a name of its own
-        if items and PAIRS[self._text[inner - 1]] != match["close"]:
+        if items and kind == "body" and PAIRS[self._text[start]] != match["close"]:
             self._fault(start, end, "closed by another kind of bracket")
             return end
         if len(items) == 1 and items[0].fault == "no number" and self._text[end:end + 1].isalpha():
             items = []  # `[S]he said`
-        if items:
-            self._add(items, start, end, form)
-            return end if flat == body else inner
-        return inner if flat != body else end
+        self._add(items, start, end, form)
+        return end if flat == body else inner
 
     def _marker(self, match: re.Match[str]) -> None:
         if match["stop"] is None:

@@ -8,6 +8,8 @@ in it counts as a claim without a citation, which is the safe side.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 LONGEST = 400
 
 _PHRASES = (
@@ -88,6 +90,34 @@ _BUT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """The phrases that occur in one answer, so that each of its sentences is asked for these alone."""
+
+    phrases: tuple[str, ...]
+    sources: tuple[str, ...]
+    denials: tuple[str, ...]
+
+    @classmethod
+    def of(cls, answer: str) -> Refusals:
+        """Look through an answer once; linear."""
+        text = _fold(answer)
+        phrases, sources, denials = (
+            tuple(one for one in table if one in text) for table in (_PHRASES, _SOURCES, _DENIALS)
+        )
+        return cls(phrases, sources if denials else (), denials if sources else ())
+
+    def holds(self, sentence: str) -> bool:
+        """Tell whether a sentence of the answer says that something is not known or not in the sources."""
+        if not (self.phrases or self.denials) or len(sentence) > LONGEST:
+            return False
+        text = _fold(sentence)
+        end = _end_of(self.phrases, text)
+        if end < 0 and any(word in text for word in self.sources):
+            end = _end_of(self.denials, text)
+        return end >= 0 and not any(word in text[end - 1:] for word in _BUT)
+
+
 def is_refusal(sentence: str) -> bool:
     """Tell whether a sentence says that the answer is not known or not in the sources.
 
@@ -96,14 +126,12 @@ def is_refusal(sentence: str) -> bool:
     >>> is_refusal("The sources do not mention gift cards."), is_refusal("The fee is not in the price.")
     (True, False)
     """
-    if len(sentence) > LONGEST:
-        return False
-    text = f" {sentence.casefold()} ".replace("\u2019", "'").replace("n't", " not")
-    text = text.replace("ca not", "can not").replace("cannot", "can not")
-    end = _end_of(_PHRASES, text)
-    if end < 0 and any(word in text for word in _SOURCES):
-        end = _end_of(_DENIALS, text)
-    return end >= 0 and not any(word in text[end - 1:] for word in _BUT)
+    return Refusals.of(sentence).holds(sentence)
+
+
+def _fold(text: str) -> str:
+    folded = f" {text.casefold()} ".replace("\n", " ").replace("\u2019", "'").replace("n't", " not")
+    return folded.replace("ca not", "can not").replace("cannot", "can not")
 
 
 def _end_of(phrases: tuple[str, ...], text: str) -> int:

@@ -5,8 +5,8 @@ everything else comes through letter for letter, and the exact original can be h
 make a model obey: an instruction in plain words inside a source stays what it is.
 
 Not covered: boundaries in other syntaxes ("END OF SOURCES"), leet spelling (`s0urce_1`), names broken by
-visible characters or by references inside them (`</&#115;ource_1>`), percent or `\\u003c` escapes, an unclosed
-code fence, plain-word instructions, and links that carry data out.
+visible characters or by references inside them (`</&#115;ource_1>`), percent or `\\u003c` escapes, an
+unclosed code fence, plain-word instructions, and links that carry data out.
 """
 
 from __future__ import annotations

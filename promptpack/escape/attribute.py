@@ -21,7 +21,12 @@ from promptpack.escape.text import merged, replacement
 
 CAP = 512
 ELLIPSIS = "\u2026"
-_PLAIN = re.compile(r"[!#-%'-;=?-Z\\^-~]+(?: [!#-%'-;=?-Z\\^-~]+)*+")
+# What nearly all values are: words of common scripts and ordinary signs, one blank apart.
+_SIGN = (
+    r"[!#-%'-;=?-Z\\^-~\xa1-\xac\xae-\u024f\u0400-\u0482\u048a-\u04ff"
+    r"\u2013\u2014\u2018-\u201d\u2026\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]++"
+)
+_PLAIN = re.compile(f"{_SIGN}(?: {_SIGN})*+")
 # Controls of C1 (NEL is white space) and bidirectional controls have no place in a single line.
 _NO_PLACE = re.compile("[\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]+")
 _SPACES = re.compile(r"\s+")
@@ -33,13 +38,13 @@ def escape_attribute(value: object, rules: Rules, cap: int = CAP) -> EscapedAttr
     r"""Make a value fit between double quotes: HTML-decoding the result gives the value, on one line.
 
     Runs of white space become one blank, ends are trimmed, control and hidden characters become U+FFFD,
-    more than `cap` characters (before escaping) end in an ellipsis. Quotes and angle brackets, full-width ones
-    too, are always references; "&" is only where a reader would decode it; "[" as in text. Numbers, booleans
-    and dates give their text (ISO for dates). This holds at every level, `off` too; `html` encodes all of
-    `& < > " '`. Every change is an edit, so `unescape` gives the exact value back.
+    more than `cap` characters (before escaping) end in an ellipsis. Quotes and angle brackets, full-width
+    ones too, are always references; "&" is only where a reader would decode it; "[" as in text. Numbers,
+    booleans and dates give their text (ISO for dates). This holds at every level, `off` too; `html` encodes
+    all of `& < > " '`. Every change is an edit, so `unescape` gives the exact value back.
 
-    Raises SourceError for None (leave the attribute out), nested values, NaN and infinities; OptionError for
-    a cap below 1.
+    Raises SourceError for None (leave the attribute out), nested values, NaN and infinities; OptionError
+    for a cap below 1.
 
     >>> str(escape_attribute('R&D "plans" &lt; [S1]\n 2', Rules()))
     'R&D &quot;plans&quot; &amp;lt; &#91;S1] 2'
@@ -70,27 +75,30 @@ def _text_of(value: object) -> str:
         return str(number)
     if isinstance(value, Real | Decimal):
         if not math.isfinite(value):
-            raise SourceError(f"an attribute's value is not a finite number: {quote(str(value))}", field="metadata")
+            raise SourceError(
+                f"an attribute's value is not a finite number: {quote(str(value))}", field="metadata"
+            )
         return str(value)
     raise SourceError(
-        f"an attribute's value must be a text, a number, a boolean or a date, got {quote(value)}", field="metadata"
+        f"an attribute's value must be a text, a number, a boolean or a date, got {quote(value)}",
+        field="metadata",
     )
 
 
 def _single_line(text: str, cap: int) -> list[Change]:
     """White space, hidden text and length: the changes that make one short line."""
-    hidden = [Change(a, b, REPLACEMENT, "hidden") for a, b in hidden_runs(text)]
-    hidden = [c for c in hidden if not text[c.start : c.end].isspace()]
-    no_place = [Change(m.start(), m.end(), REPLACEMENT, "hidden") for m in _NO_PLACE.finditer(text)]
+    hidden = [(a, b, REPLACEMENT, "hidden") for a, b in hidden_runs(text)]
+    hidden = [c for c in hidden if not text[c[0] : c[1]].isspace()]
+    no_place = [(m.start(), m.end(), REPLACEMENT, "hidden") for m in _NO_PLACE.finditer(text)]
     hidden = _apart(hidden, no_place)
     changes: list[Change] = []
     last = len(text.rstrip())
     for match in _SPACES.finditer(text):
         start, end = match.span()
         if start == 0 or start >= last:
-            changes.append(Change(start, end, "", "space"))
+            changes.append((start, end, "", "space"))
         elif match.group() != " ":
-            changes.append(Change(start, end, " ", "space"))
+            changes.append((start, end, " ", "space"))
     return _capped(text, _apart(changes, hidden), cap)
 
 
@@ -99,30 +107,30 @@ def _apart(first: list[Change], second: list[Change]) -> list[Change]:
     if not first or not second:
         return first or second
     out: list[Change] = []
-    end = 0
-    for change in sorted(first + second, key=lambda c: (c.start, -c.end)):
-        if change.end > end:
-            out.append(change if change.start >= end else change._replace(start=end))
-            end = change.end
+    done = 0
+    for start, end, sign, kind in sorted(first + second, key=lambda c: (c[0], -c[1])):
+        if end > done:
+            out.append((max(start, done), end, sign, kind))
+            done = end
     return out
 
 
 def _capped(text: str, changes: list[Change], cap: int) -> list[Change]:
-    length = len(text) + sum(len(c.out) - (c.end - c.start) for c in changes)
+    length = len(text) + sum(len(out) - (end - start) for start, end, out, _ in changes)
     if length <= cap:
         return changes
     room, position, kept = cap - 1, 0, 0
-    for change in changes:
-        free = change.start - position
-        if free + len(change.out) > room:
+    for start, end, out, _ in changes:
+        used = start - position + len(out)
+        if used > room:
             break
-        room -= free + len(change.out)
-        position, kept = change.end, kept + 1
-    limit = changes[kept].start if kept < len(changes) else len(text)
+        room -= used
+        position, kept = end, kept + 1
+    limit = changes[kept][0] if kept < len(changes) else len(text)
     cut = _before_cluster(text, position, min(position + room, limit))
     if cut > position and text[cut - 1] == " ":
         cut -= 1
-    return [*changes[:kept], Change(cut, len(text), ELLIPSIS, "cut")]
+    return [*changes[:kept], (cut, len(text), ELLIPSIS, "cut")]
 
 
 def _before_cluster(text: str, low: int, cut: int) -> int:
@@ -131,7 +139,8 @@ def _before_cluster(text: str, low: int, cut: int) -> int:
         if not low < cut < len(text):
             break
         after = text[cut]
-        if unicodedata.category(after) not in ("Mn", "Me", "Mc") and after != "\u200d" and text[cut - 1] != "\u200d":
+        joined = "\u200d" in (after, text[cut - 1])
+        if not joined and unicodedata.category(after) not in ("Mn", "Me", "Mc"):
             break
         cut -= 1
     return cut
@@ -139,17 +148,16 @@ def _before_cluster(text: str, low: int, cut: int) -> int:
 
 def _escapes(line: str, rules: Rules) -> list[Change]:
     if rules.level == "html":
-        every = [Change(m.start(), m.end(), _QUOTED[m[0]], "markup") for m in re.finditer("[&<>\"']", line)]
+        every = [(m.start(), m.end(), _QUOTED[m[0]], "markup") for m in re.finditer("[&<>\"']", line)]
     else:
         every = [
-            Change(m.start(), m.end(), _QUOTED.get(m[0]) or f"&#{ord(m[0])};", "quote")
+            (m.start(), m.end(), _QUOTED.get(m[0]) or f"&#{ord(m[0])};", "quote")
             for m in _SIGNS.finditer(line)
         ]
-        every += [Change(p + 1, p + 1, "amp;", "reference") for p in _decodable(line)]
+        every += [(p + 1, p + 1, "amp;", "reference") for p in _decodable(line)]
         every.sort()
-    hits = [replacement(line, h) for h in find(line, shapes_for(rules), rules.labels, references=False)]
-    taken = {c.start for c in every if c.end > c.start}
-    return merged(every, [c for c in hits if c.start not in taken and c.kind != "reference"])
+    hits = find(line, shapes_for(rules), rules.labels, references=False)
+    return merged(every, [replacement(line, hit) for hit in hits])
 
 
 def _decodable(line: str) -> Iterator[int]:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from promptpack.errors import TemplateRenderError, quote
 from promptpack.escape.find import find
-from promptpack.escape.rules import LiveLabels, Rules
+from promptpack.escape.rules import Rules
 from promptpack.escape.shapes import shapes_for
 
-_EVERY = LiveLabels()
 _BOUNDARIES = frozenset({"close", "open", "role"})
 
 
@@ -19,8 +18,8 @@ class Found:
 
     boundaries: `sources`, `source_1`, `/source_1`, ...; separators and letter case folded. markers: chat
     markers, unclosed comments and reserved characters. labels: the numbers as they were written, `1` or
-    `1, S3`. Two of them add up as their texts do: `scan(a + b) == scan(a) + scan(b)` where the texts join
-    at a line end.
+    `1, S3`. Two of them add up as their texts do: `scan(a + b) == scan(a) + scan(b)` where no shape
+    reaches across the join.
     """
 
     boundaries: tuple[str, ...] = ()
@@ -38,8 +37,9 @@ class Found:
 def scan(text: str, rules: Rules) -> Found:
     r"""Read a finished text as a forgiving reader would; linear, and quick on ordinary text.
 
-    Character references are not decoded: what is escaped is no structure. Markers are looked for at every
-    level but `structure` and `off`, where they are data.
+    Character references are not decoded: what is escaped is no structure. At the level `off` texts are
+    trusted to hold structure of their own, so that there is nothing to compare with. Markers are looked
+    for at every level but `structure`, where they are data.
 
     >>> scan('<sources>\n<source_1 id="S1">\nsee &lt;/sources> [S1]\n</source_1>\n</sources>', Rules())
     Found(boundaries=('sources', 'source_1', '/source_1', '/sources'), markers=(), labels=('1',))
@@ -47,13 +47,13 @@ def scan(text: str, rules: Rules) -> Found:
     boundaries: list[str] = []
     marks: list[str] = []
     labels: list[str] = []
-    for hit in find(text, shapes_for(rules), rules.labels, references=False):
-        if hit.kind in _BOUNDARIES:
-            boundaries.append(hit.name)
-        elif hit.kind == "label":
-            labels.append(hit.name)
+    for _, _, kind, name in find(text, shapes_for(rules), rules.labels, references=False):
+        if kind in _BOUNDARIES:
+            boundaries.append(name)
+        elif kind == "label":
+            labels.append(name)
         else:
-            marks.append(hit.name)
+            marks.append(name)
     return Found(tuple(boundaries), tuple(marks), tuple(labels))
 
 
@@ -63,9 +63,9 @@ def check(text: str, expected: Found, rules: Rules, *, template: str | None = No
     This catches templates that print raw text, cut escaped text, or let pieces join up.
 
     >>> check("<question>x</question>", Found(("question", "/question")), Rules())
-    >>> check("<question></question></question>", Found(("question", "/question")), Rules(), template="user.j2")
+    >>> check("a</question>", Found(), Rules(), template="user.j2")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    promptpack.errors.TemplateRenderError: template 'user.j2': tag 3 of the payload is '/question', none was meant there; print texts without `|safe`, whole, and once
+    promptpack.errors.TemplateRenderError: template 'user.j2': tag 1 of the payload is '/question', none ...
     """
     found = scan(text, rules)
     if found == expected:
@@ -77,11 +77,13 @@ def check(text: str, expected: Found, rules: Rules, *, template: str | None = No
     ):
         if there == meant:
             continue
-        at = next((i for i, (a, b) in enumerate(zip(there, meant, strict=False)) if a != b), min(len(there), len(meant)))
+        common = min(len(there), len(meant))
+        at = next((i for i in range(common) if there[i] != meant[i]), common)
         has = f"is {quote(there[at], 40)}" if at < len(there) else "is missing"
         want = f"{quote(meant[at], 40)} was meant there" if at < len(meant) else "none was meant there"
         where = f"template {quote(template)}: " if template else ""
         raise TemplateRenderError(
-            f"{where}{what} {at + 1} of the payload {has}, {want}; print texts without `|safe`, whole, and once",
+            f"{where}{what} {at + 1} of the payload {has}, {want}; "
+            "print texts without `|safe`, whole, and once",
             template=template,
         )

@@ -33,13 +33,9 @@ class Edit(NamedTuple):
         )
 
 
-class Change(NamedTuple):
-    """A change that is still to be made: text[start:end] becomes `out`."""
-
-    start: int
-    end: int
-    out: str
-    kind: str
+# A change that is still to be made: text[start:end] becomes the third, of a kind. A bare tuple, because
+# hostile text needs a million of them.
+Change = tuple[int, int, str, str]
 
 
 class Escaped(Markup):
@@ -55,7 +51,7 @@ class Escaped(Markup):
     def __new__(  # type: ignore[misc]
         cls, object: object = "", encoding: str | None = None, errors: str = "strict"  # noqa: A002
     ) -> Markup:
-        # Markup's methods build their results with the class of the text; those results are no `Escaped`.
+        """Return plain `Markup`: its methods build results with the class, and those are no `Escaped`."""
         return Markup(object, encoding, errors)
 
     @classmethod
@@ -83,9 +79,9 @@ def apply(text: str, changes: Iterable[Change]) -> tuple[str, tuple[Edit, ...]]:
     for start, end, out, kind in changes:
         pieces += (text[position:start], out)
         length += start - position
-        edits.append(Edit(kind, length, length + len(out), start, end, text[start:end]))
-        length += len(out)
-        position = end
+        after = length + len(out)
+        edits.append(Edit(kind, length, after, start, end, text[start:end]))
+        length, position = after, end
     pieces.append(text[position:])
     return "".join(pieces), tuple(edits)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from promptpack.escape.fold import fold, seen_before
+from promptpack.escape.hidden import CONTROLS
 from promptpack.escape.references import decode_structure, opener_of
 from promptpack.escape.rules import LiveLabels
 from promptpack.escape.shapes import Shapes
 
 _COMMENT = re.compile(r"(?:<|&(?:amp;)*+#60;)!(?P<what>--|\[CDATA\[)")
-_ODD_ASCII = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+# What plain ASCII does not hold: controls, DEL, references.
+_NOT_PLAIN = CONTROLS + b"\x7f&"
 _MINIMAX = re.compile("\\](?=[~\uff5e])")
 _OPENINGS = frozenset({"bare", "attr", "word", "last"})
 _SEPARATORS = re.compile(r"[ \t-\r_.:#-]+")
@@ -19,16 +20,9 @@ _ENDS = {"--": "-->", "[CDATA[": "]]>"}
 _RANGE = re.compile(r"(?:^|(?P<dash>[\u2013-])|[,;])[^0-9]*+(?P<n>[0-9]++)")
 
 
-class Hit(NamedTuple):
-    """An opener that must not stay: text[start:end] is the character itself, or a reference to it.
-
-    kind: close, open, role, marker, label, comment, reserved or markup; name: what it opens.
-    """
-
-    start: int
-    end: int
-    kind: str
-    name: str
+# An opener that must not stay: (start, end, kind, name). text[start:end] is the character itself, or a
+# reference to it; kind is close, open, role, marker, label, comment, reserved or markup; name: what it opens.
+Hit = tuple[int, int, str, str]
 
 
 def find(text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = True) -> list[Hit]:
@@ -38,8 +32,7 @@ def find(text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = Tr
     reader of the finished payload sees.
     """
     hits: list[Hit] = []
-    # Plain ASCII is matched where it stands, without looking at each stretch.
-    plain = text.isascii() and "&" not in text and _ODD_ASCII.search(text) is None
+    plain: bool | None = None
     suspects: list[re.Pattern[str]] = []
     if "<" in text:
         suspects.append(shapes.tags)
@@ -54,6 +47,9 @@ def find(text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = Tr
     for pattern in suspects:
         for match in pattern.finditer(text):
             start, end = match.span()
+            if plain is None:
+                # Plain ASCII is matched where it stands, without looking at each stretch.
+                plain = text.isascii() and len(text.encode().translate(None, _NOT_PLAIN)) == len(text)
             if plain or (text[start] in "<[]" and shapes.plain.match(text, end)):
                 exact = shapes.full.match(text, start)
             else:
@@ -65,16 +61,12 @@ def find(text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = Tr
     if shapes.comments and ("<!" in text or "#60;!" in text):
         _find_comments(text, hits, references)
     if shapes.strict is not None and references:
-        hits += [Hit(m.start(), m.end(), "markup", "") for m in shapes.strict.finditer(text)]
+        hits += [(m.start(), m.end(), "markup", "") for m in shapes.strict.finditer(text)]
     if len(hits) > 1:
-        hits.sort(key=_order)
+        hits.sort()
         if shapes.strict is not None:
-            hits = [h for i, h in enumerate(hits) if not i or h.start != hits[i - 1].start]
+            hits = [hit for i, hit in enumerate(hits) if not i or hit[0] != hits[i - 1][0]]
     return hits
-
-
-def _order(hit: Hit) -> tuple[int, bool]:
-    return hit.start, hit.kind == "markup"
 
 
 def _read(text: str, start: int, end: int, shapes: Shapes) -> re.Match[str] | None:
@@ -83,6 +75,8 @@ def _read(text: str, start: int, end: int, shapes: Shapes) -> re.Match[str] | No
     assert stretch is not None  # it matches the empty text  # noqa: S101
     opener = text[start] if end - start == 1 else opener_of(text[start:end])
     view = fold(opener + decode_structure(stretch.group()))
+    if len(view) < 4 and not shapes.reserved:  # no shape is shorter
+        return None
     # The sign behind it keeps a stretch that was cut off from looking like the end of the text.
     return shapes.full.match(view if stretch.end() == len(text) else view + "\x01")
 
@@ -93,20 +87,23 @@ def _judge(
     """Say what a match is, or None where its surroundings make it ordinary."""
     kind = match.lastgroup or ""
     if kind == "label":
-        if not _live(match[kind], labels) or _is_link(text, start, shapes):
+        if not _live(match[kind], labels):
             return None
-        return Hit(start, end, kind, match[kind])
+        # `[S1](...)`, letter for letter, is a link of Markdown and not a citation.
+        if match.string[match.end() - 1] == "]" and shapes.label.match(text, start):
+            return None
+        return (start, end, kind, match[kind])
     if kind == "close":
-        return Hit(start, end, kind, "/" + _plain_name(match[kind]))
+        return (start, end, kind, "/" + _plain_name(match[kind]))
     if kind == "role":
         if match["slash"]:
-            return Hit(start, end, kind, "/" + _plain_name(match[kind]))
-        return None if _in_word(seen_before(text, start)) else Hit(start, end, kind, _plain_name(match[kind]))
+            return (start, end, kind, "/" + _plain_name(match[kind]))
+        return None if _in_word(seen_before(text, start)) else (start, end, kind, _plain_name(match[kind]))
     if kind in _OPENINGS:
         if _type_argument(text, start, match):
             return None
-        return Hit(start, end, "open", _plain_name(match[kind]))
-    return Hit(start, end, kind, match.group())
+        return (start, end, "open", _plain_name(match[kind]))
+    return (start, end, kind, match.group())
 
 
 def _plain_name(name: str) -> str:
@@ -127,22 +124,20 @@ def _type_argument(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _live(numbers: str, labels: LiveLabels) -> bool:
+    if numbers.isdigit():
+        return labels.covers(int(numbers), int(numbers))
     low = 0
     for match in _RANGE.finditer(numbers):
         number = int(match["n"])
-        if labels.covers(number, number) or (match["dash"] and labels.covers(min(low, number), max(low, number))):
+        first = min(low, number) if match["dash"] else number
+        if labels.covers(first, max(low if match["dash"] else number, number)):
             return True
         low = number
     return False
-
-
-def _is_link(text: str, start: int, shapes: Shapes) -> bool:
-    """Say whether `[S1](...)` stands there letter for letter: a link of Markdown, not a citation."""
-    return shapes.label.match(text, start) is not None
 
 
 def _find_comments(text: str, hits: list[Hit], references: bool) -> None:
     last = {what: text.rfind(end) for what, end in _ENDS.items()}
     for match in _COMMENT.finditer(text):
         if match.start() > last[match["what"]] and (references or text[match.start()] == "<"):
-            hits.append(Hit(match.start(), match.start("what") - 1, "comment", "!" + match["what"]))
+            hits.append((match.start(), match.start("what") - 1, "comment", "!" + match["what"]))

@@ -44,14 +44,6 @@ PLAIN_BLOCKS = (
     "\u05d0-\u05ea\u0621-\u064a\u0e01-\u0e30\u3001\u3002\u300a-\u300f\u3041-\u3096\u30a1-\u30fa"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 )
-# The complement of ASCII text and of these blocks, as the inside of a regular expression's class.
-ODD = (
-    "\\x00-\\x08\\x0e-\\x1f\\x7f-\u05cf\u05eb-\u0620\u064b-\u0e00\u0e31-\u3000\u3003-\u3009\u3010-\u3040"
-    "\u3097-\u30a0\u30fb-\u33ff\u4dc0-\u4dff\ua000-\uabff\ud7a4-\U0010ffff"
-)
-# The same without the exception, for names that are themselves written in such a script.
-ODD_ALL = "\\x00-\\x08\\x0e-\\x1f\\x7f-\U0010ffff"
-
 _CACHE_LIMIT = 1 << 16
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -37,7 +38,8 @@ class MarkerShapes:
 
 def load() -> list[str]:
     """Return the texts of all listed markers that the default level breaks up, in the list's order."""
-    data = json.loads(resources.files("promptpack.escape").joinpath("data/chat-markers.json").read_text("utf-8"))
+    path = resources.files("promptpack.escape").joinpath("data/chat-markers.json")
+    data = json.loads(path.read_text("utf-8"))
     return [m["text"] for family in data["families"] for m in family["markers"] if m["minimal"]]
 
 
@@ -89,5 +91,5 @@ def shapes() -> MarkerShapes:
     )
 
 
-def _either(patterns: object) -> str:
-    return "|".join(dict.fromkeys(patterns))  # type: ignore[call-overload, no-any-return]
+def _either(patterns: Iterable[str]) -> str:
+    return "|".join(dict.fromkeys(patterns))

@@ -36,7 +36,7 @@ def reference_to(chars: str) -> str:
 
 @lru_cache(maxsize=1)
 def _structural() -> re.Pattern[str]:
-    names = "|".join(_named(">\uff1e\ufe65/\\|\u00a0\t\n "))
+    names = "|".join(_named("<>\uff1e\ufe65/\\|\u00a0\t\n "))
     return re.compile(
         rf"&{DEEPER}(?:(?P<name>{names})|#0*+(?P<dec>[0-9]{{1,7}})(?![0-9]);?"
         r"|#[xX]0*+(?P<hex>[0-9a-fA-F]{1,6})(?![0-9a-fA-F]);?)"
@@ -52,7 +52,7 @@ def _decoded(match: re.Match[str]) -> str:
         point = int(match["dec"] or "0") if match["dec"] else int(match["hex"], 16)
         char = chr(point) if point <= 0x10FFFF else ""
     folded = fold(char)
-    return folded if folded and folded in "></\\| \t\n\r" else match[0]
+    return folded if folded and folded in "<>/\\| \t\n\r" else match[0]
 
 
 def decode_structure(text: str) -> str:

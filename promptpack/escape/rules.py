@@ -32,8 +32,10 @@ class LiveLabels:
     max_label: the numbers 1 to this one are live; None: every number (for history); 0: none.
     keep: numbers that may stay as they are (an assistant's earlier turn citing what the map knows).
 
-    >>> LiveLabels(3).covers(2, 2), LiveLabels(3).covers(4, 9), LiveLabels(None, frozenset({1, 2})).covers(1, 2)
-    (True, False, False)
+    >>> LiveLabels(3).covers(2, 2), LiveLabels(3).covers(4, 9)
+    (True, False)
+    >>> LiveLabels(None, frozenset({1, 2})).covers(1, 2)
+    False
     """
 
     max_label: int | None = None
@@ -84,7 +86,7 @@ class Rules:
     names: frozenset[str] = frozenset({"sources", "question"})
     numbered: frozenset[str] = frozenset({"source"})
     prefix: str = "S"
-    labels: LiveLabels = LiveLabels()  # noqa: RUF009  frozen
+    labels: LiveLabels = LiveLabels()
     level: str = "tags"
     suffix: str = ""
     mark: str = "^"
@@ -115,9 +117,9 @@ class Rules:
                 f"Rules.suffix: expected up to 32 ASCII letters and digits, got {quote(self.suffix)}",
                 name="suffix", given=self.suffix,
             )
-        if not isinstance(self.mark, str) or not 1 <= len(self.mark) <= 8 or re.search(r"[\s<>&\[\]\"\w]", self.mark):
+        if not isinstance(self.mark, str) or not re.fullmatch(r"[^\s\w<>&\[\]\"]{1,8}", self.mark):
             raise OptionError(
-                f"Rules.mark: expected 1 to 8 signs that are no letters, blanks or brackets, got {quote(self.mark)}",
+                f"Rules.mark: expected 1 to 8 signs, no letters, blanks or brackets, got {quote(self.mark)}",
                 name="mark", given=self.mark,
             )
         reserved = _frozen(self.reserved, "reserved")

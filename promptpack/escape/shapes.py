@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from promptpack.escape import markers
-from promptpack.escape.fold import (
-    ANGLES, BRACKETS, BRACKETS_CLOSE, ODD, ODD_ALL, WEAK, WEAK_ANGLES, fold,
-)
+from promptpack.escape.fold import ANGLES, BRACKETS, BRACKETS_CLOSE, PLAIN_BLOCKS, WEAK, WEAK_ANGLES, fold
 from promptpack.escape.references import OPENERS, reference_to
 from promptpack.escape.rules import Rules
 
@@ -24,7 +22,9 @@ SS = r"[ \t-\r/\\]"
 _ROLE = r"system(?:[ \t-\r_-]?(?:prompt|message|reminder|instructions?))?|assistant"
 _ATTR = rf"{SS}++[a-z_:][\w:.-]*+{S}*+=(?!=)"
 # The starts of references that `decode_structure` may decode, at any depth.
-_STRUCTURAL = r"(?:#|amp|AMP|gt|GT|sol|bsol|ver|Ver|nbsp|NonB|Tab|NewL)"
+_STRUCTURAL = r"(?:#(?!0*+(?:60|91|93)[;&])|amp|AMP|gt|GT|sol|bsol|ver|Ver|nbsp|NonB|Tab|NewL)"
+# A second angle bracket right behind the first, as in <<SYS>>.
+_SECOND = rf"(?:[{ANGLES}]|&(?:amp;)*+(?:(?:lt|LT);?|#0*+60;?|#[xX]0*+3[cC];?))"
 _OPENED = rf"(?=(?:{SS}*+>|{_ATTR}))"
 
 
@@ -63,7 +63,7 @@ def _longest_first(names: list[str]) -> str:
     return "|".join(sorted(set(names), key=lambda n: (-len(n), n))) or r"(?!)"
 
 
-def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: str) -> tuple[str, str]:
+def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: str) -> tuple[str, set[str]]:
     tail = rf"(?:[-_.:]?{re.escape(suffix.lstrip('-'))})?" if suffix else ""
     word = f"(?:{_longest_first([_separators(n) for n in names])}){tail}(?![-.:]?\\w)"
     stems = _longest_first([_separators(n.removesuffix("{}").rstrip("-_.:")) for n in numbered])
@@ -80,7 +80,18 @@ def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: str) 
         rf"<{S}*+(?P<word>{word}){_OPENED}",
         rf"<(?P<last>(?:{bare})[0-9]++{tail}|{word}){SS}*+\Z",
     ))
-    return full, "|".join(re.escape(fold(n)[:3]) for n in sorted(names | numbered))
+    return full, {fold(n.removesuffix("{}"))[:3] for n in names | numbered}
+
+
+def _shortest(starts: set[str]) -> list[str]:
+    """Without the starts that another one begins, in order."""
+    lower = {s.lower() for s in starts}
+    return sorted(s for s in lower if not any(s != t and s.startswith(t) for t in lower))
+
+
+def _any_case(start: str) -> str:
+    # Classes instead of the flag for letter case: the engine skips an alternative by its first class.
+    return "".join(f"[{c.lower()}{c.upper()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in start)
 
 
 @lru_cache(maxsize=64)
@@ -102,18 +113,23 @@ def _build(
             rf"(?i:<{S}*+(?P<slash>[/\\]{SS}*+)?(?P<role>{_ROLE}){SS}*+>)",
             f"(?P<marker>{marks.full})",
         ]
-        starts += "|sys|ass|" + "|".join(re.escape(s) for s in sorted(marks.tag_starts))
+        starts |= {"sys", "ass", *marks.tag_starts}
         bracket_starts += rf"|[/\\]?(?:{'|'.join(sorted(marks.bracket_starts))})|[|]"
     if special:
         parts.append(f"(?P<reserved>[{special}])")
 
-    foreign = any(not n.isascii() for n in (*names, *numbered, prefix))
     openers = OPENERS + "".join(sorted(reserved))
     # What the quick search cannot read: everything outside plain ASCII and plain scripts, and references
     # to structural characters. An opener is no part of another one's shape.
-    odd = rf"(?:(?![{re.escape(OPENERS)}])[{ODD_ALL if foreign else ODD}]|&{_STRUCTURAL})"
+    foreign = any(not n.isascii() for n in (*names, *numbered, prefix))
+    known = rf"\t-\r{'' if foreign else PLAIN_BLOCKS}{re.escape(OPENERS)}"
+    odd = rf"(?:[^ -~{known}]|&{_STRUCTURAL})"
+    first = "".join(sorted({c for s in starts for c in (s[0].lower(), s[0].upper()) if c.isascii()}))
+    start = rf"(?:(?=[{re.escape(first)}]|[^ -~])(?:{'|'.join(_any_case(s) for s in _shortest(starts))}))"
+    # After an opening angle: a known start, or a word that runs into something odd, a bar, or a namespace.
     after_angle = (
-        rf"{SS}*+(?i:{starts}|[a-z0-9_]*+(?:[|](?!<)|:(?:{starts})|{odd})|s{SS}*+>)|<[/\\]?+(?:S|{odd})"
+        rf"{SS}*+(?:{start}|[A-Za-z0-9_]*+(?=[^ -%'-9;-{{}}~{known}])(?:[|](?!<)|:{start}|{odd})|[sS]{SS}*+>)"
+        rf"|{_SECOND}[/\\]?+(?:S|{odd})"
     )
     after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+{odd}"
     reference = reference_to(openers)
@@ -133,16 +149,20 @@ def _build(
         others=re.compile(other),
         full=re.compile("|".join(parts)),
         label=re.compile(rf"{label}\](?=\()"),
-        # A stretch that is matched as it is: plain ASCII without references.
-        plain=re.compile(r"[ -%'-;=?-Z\\^-~\t-\r]*+(?:\Z|[<>\[\]](?:[ -%'-~\t-\r]{32}|[ -%'-~\t-\r]*+\Z))"),
+        # A stretch that is matched as it is: plain ASCII without references, up to the next bracket. Only a
+        # second "<", or <role>, begins a marker that goes on behind it.
+        plain=re.compile(
+            r"[ -%'-;=?-Z\\^-~\t-\r]*+(?:\Z|>(?<!role>)|[\[\]]|<(?<!<<)"
+            r"|[<>](?:[ -%'-~\t-\r]{32}|[ -%'-~\t-\r]*+\Z))"
+        ),
         # Up to the next opener and one character more; a few longer markers hold a second bracket.
         body=re.compile(
-            rf"(?s:(?=[<{angles}]|&(?:lt|LT|#)).{{0,32}}|[^&{stops}]{{4}}>.{{0,32}}"
+            rf"(?s:(?={_SECOND}|[e\uff45]?[~\uff5e]).{{0,32}}|[^&{stops}]{{4}}>.{{0,32}}"
             rf"|(?:[^&{stops}]++|&(?!{reference}))*+.?)"
         ),
         comments=not structure,
         strict=re.compile(
-            rf"[{re.escape(ANGLES)}](?=[A-Za-z/!?\\%$]|[{odd}])|&(?=#?[0-9A-Za-z])"
+            rf"[{re.escape(ANGLES)}](?=[A-Za-z/!?\\%$]|{odd})|&(?=#?[0-9A-Za-z])"
         ) if strict else None,
         reserved="".join(sorted(reserved)),
     )

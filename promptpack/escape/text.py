@@ -22,8 +22,8 @@ def escape_text(text: str, rules: Rules) -> Escaped:
 
     Openers become character references ("<" `&lt;`, "[" `&#91;`), a reference that would decode to such an
     opener is encoded once more (`&amp;lt;`), hidden runs and control characters become one U+FFFD. The
-    result is reversible (`unescape`) and maps to the source (`source_span`). An `Escaped` comes back as it is.
-    Time is linear in the length. At the level `off` only lone surrogates are replaced.
+    result is reversible (`unescape`) and maps to the source (`source_span`). An `Escaped` comes back as it
+    is. Time is linear in the length. At the level `off` only lone surrogates are replaced.
 
     Raises SourceError where `text` is not a text.
 
@@ -59,39 +59,39 @@ _UNMARKED = frozenset({"tags", "structure", "spotlight", "off"})
 
 def text_changes(text: str, rules: Rules) -> list[Change]:
     """Return what the rules of `tags` (or `strict`, `structure`) change in a text, in order."""
-    shapes = shapes_for(rules)
-    hits = find(text, shapes, rules.labels)
-    changes = [replacement(text, hit) for hit in hits]
-    hidden = [Change(a, b, REPLACEMENT, "hidden") for a, b in hidden_runs(text, strict=rules.level == "strict")]
-    return merged(changes, hidden)
+    changes = [replacement(text, hit) for hit in find(text, shapes_for(rules), rules.labels)]
+    strict = rules.level == "strict"
+    return merged(changes, [(a, b, REPLACEMENT, "hidden") for a, b in hidden_runs(text, strict=strict)])
 
 
 def replacement(text: str, hit: Hit) -> Change:
     """Return the change that makes a hit harmless."""
-    if text[hit.start] == "&":
-        return Change(hit.start + 1, hit.start + 1, "amp;", "reference")
-    char = text[hit.start]
-    plain = char == "<" and hit.kind != "comment"
-    return Change(hit.start, hit.start + 1, "&lt;" if plain else f"&#{ord(char)};", hit.kind)
+    start, _, kind, _ = hit
+    char = text[start]
+    if char == "&":
+        return start + 1, start + 1, "amp;", "reference"
+    if char == "<" and kind != "comment":
+        return start, start + 1, "&lt;", kind
+    return start, start + 1, f"&#{ord(char)};", kind
 
 
 def merged(first: list[Change], second: list[Change]) -> list[Change]:
     """Return both lists as one, in order; of two changes at one character the first list's stays."""
     if not first or not second:
         return first or second
-    taken = {c.start for c in first if c.end > c.start}
-    return sorted(first + [c for c in second if c.start not in taken], key=lambda c: (c.start, c.end))
+    taken = {start for start, end, _, _ in first if end > start}
+    return sorted(first + [change for change in second if change[0] not in taken])
 
 
 def _changes(text: str, rules: Rules) -> list[Change]:
     if rules.level == "off":
-        return [Change(a, b, REPLACEMENT, "hidden") for a, b in surrogates(text)]
+        return [(a, b, REPLACEMENT, "hidden") for a, b in surrogates(text)]
     changes = text_changes(text, rules)
     if rules.level == "html":
-        every = [Change(m.start(), m.end(), _HTML[m[0]], "markup") for m in re.finditer("[&<>]", text)]
-        return merged(every, [c for c in changes if c.kind != "reference"])
+        every = [(m.start(), m.end(), _HTML[m[0]], "markup") for m in re.finditer("[&<>]", text)]
+        return merged(every, [change for change in changes if change[3] != "reference"])
     if rules.level == "datamark":
-        marks = [Change(m.start(), m.end(), rules.mark, "mark") for m in _BLANK.finditer(text)]
+        marks = [(m.start(), m.end(), rules.mark, "mark") for m in _BLANK.finditer(text)]
         return merged(changes, marks)
     return changes
 
@@ -120,12 +120,11 @@ def unescape(escaped: str, rules: Rules | None = None) -> str:
 
 
 def _backwards(text: str, rules: Rules) -> Iterator[Change]:
-    for hit in find(text, shapes_for(rules), rules.labels):
-        start = hit.start
+    for start, _, kind, _ in find(text, shapes_for(rules), rules.labels):
         if text.startswith("&amp;", start):
-            yield Change(start + 1, start + 5, "", "reference")
+            yield start + 1, start + 5, "", "reference"
         elif own := _OWN_REFERENCE.match(text, start):
-            yield Change(start, own.end(), _char(own), hit.kind)
+            yield start, own.end(), _char(own), kind
 
 
 def _char(match: re.Match[str]) -> str:

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
+    from promptpack.packing.dedup import Dedup
+    from promptpack.packing.diversity import Diversity, mmr
     from promptpack.packing.pipeline import Packing, pack
     from promptpack.packing.place import ByKey, Chronological, DocumentOrder, Spread, fold
     from promptpack.packing.route import Auto
+    from promptpack.packing.scorers import overlap, recency, weighted
+    from promptpack.packing.scoring import Scoring
     from promptpack.packing.trim import shorten
 
 _MODULES = {
     "Auto": "route", "ByKey": "place", "Candidate": "candidate", "Chronological": "place",
     "DocumentOrder": "place", "DropReason": "candidate", "Dropped": "candidate", "Packed": "candidate",
     "Packing": "pipeline", "Placed": "candidate", "Spread": "place", "fold": "place", "pack": "pipeline",
-    "shorten": "trim",
+    "shorten": "trim", "Dedup": "dedup", "Diversity": "diversity", "mmr": "diversity", "Scoring": "scoring",
+    "overlap": "scorers", "recency": "scorers", "weighted": "scorers",
 }
 
 __all__ = [
@@ -26,16 +31,23 @@ __all__ = [
     "ByKey",
     "Candidate",
     "Chronological",
+    "Dedup",
+    "Diversity",
     "DocumentOrder",
     "DropReason",
     "Dropped",
     "Packed",
     "Packing",
     "Placed",
+    "Scoring",
     "Spread",
     "fold",
+    "mmr",
+    "overlap",
     "pack",
+    "recency",
     "shorten",
+    "weighted",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from promptpack.packing.candidate import Candidate, Dropped
 from promptpack.packing.choose import Choice
@@ -27,7 +28,7 @@ def all_dropped(
     at = {source.id: index for index, source in enumerate(sources)}
     rank_of = {id_: candidate.rank for candidate in ranked for id_ in candidate.chunk_ids}
     copy_of = {drop.source.id: drop.of for drop in before if drop.of is not None}
-    dropped = []
+    dropped: list[tuple[int, int, Dropped]] = []
     for drop in before:
         id_ = drop.source.id
         if id_ in rank_of:
@@ -37,13 +38,17 @@ def all_dropped(
         while stays is not None and stays not in rank_of:
             stays = copy_of.get(stays)
         rank = drop.rank if stays is None else rank_of[stays]
-        dropped.append(Dropped(drop.source, rank, cost, drop.reason, drop.stage, drop.detail, drop.of))
-    for refusal in choice.refused:
-        candidate = refusal.candidate
+        final = Dropped(drop.source, rank, cost, drop.reason, drop.stage, drop.detail, drop.of)
+        dropped.append((rank, at[id_], final))
+    for candidate, reason, cost, detail in choice.refused:
+        rank = candidate.rank
+        if len(candidate.chunk_ids) == 1:
+            final = Dropped(candidate.source, rank, cost, reason, "select", detail)
+            dropped.append((rank, candidate.index, final))
+            continue
         for id_ in candidate.chunk_ids:
-            source = candidate.source if len(candidate.chunk_ids) == 1 else sources[at[id_]]
-            dropped.append(
-                Dropped(source, candidate.rank, refusal.cost, refusal.reason, "select", refusal.detail)
-            )
-    dropped.sort(key=lambda drop: (drop.rank, at[drop.source.id]))
-    return tuple(dropped)
+            source = sources[at[id_]]
+            dropped.append((rank, at[id_], Dropped(source, rank, cost, reason, "select", detail)))
+    # No source is listed twice, so that rank and index decide.
+    dropped.sort(key=itemgetter(0, 1))
+    return tuple(drop for _, _, drop in dropped)

@@ -54,7 +54,8 @@ max_candidates=None, fold=True)
         for name in ("sentences", "merge", "guard_numbers", "fold"):
             if not isinstance(getattr(self, name), bool):
                 given = getattr(self, name)
-                raise OptionError(f"Dedup.{name}: expected True or False, got {quote(given)}", name=name, given=given)
+                message = f"Dedup.{name}: expected True or False, got {quote(given)}"
+                raise OptionError(message, name=name, given=given)
         for name in ("length_bucket", "max_candidates"):
             given = getattr(self, name)
             if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
@@ -101,10 +102,10 @@ class Deduplicated:
 def deduplicate(candidates: Sequence[Candidate], policy: Dedup) -> Deduplicated:
     """Return the candidates without repeats, in their order, and the repeats as Dropped.
 
-    candidates: usually in rank order. Groups are formed in the order given: each text joins the earliest group
-    whose first text it equals, or is like by at least the threshold; `keep` then picks the one that stays (best:
-    lowest rank; first and last: by place in the input). Order of work: equal texts, nearly equal ones, merge,
-    sentences. Exact comparison is linear; `near` see `promptpack.packing.join`.
+    candidates: usually in rank order. Groups are formed in the order given: each text joins the earliest
+    group whose first text it equals, or is like by at least the threshold; `keep` then picks the one that
+    stays (best: lowest rank; first and last: by place in the input). Order of work: equal texts, nearly
+    equal ones, merge, sentences. Exact comparison is linear; `near` see `promptpack.packing.join`.
 
     >>> from promptpack.source import Source
     >>> sources = [Source("a", "Same text."), Source("b", "Same  text.")]
@@ -204,7 +205,8 @@ def _copy(candidates: Sequence[Candidate], texts: list[str], at: int, best: int)
         reason, detail = DropReason.DUPLICATE, f"same text as {name}"
     else:
         share = trigram_similarity(texts[at], texts[best])
-        reason, detail = DropReason.NEAR_DUPLICATE, f"nearly the text of {name}: trigram similarity {share:.3f}"
+        reason = DropReason.NEAR_DUPLICATE
+        detail = f"nearly the text of {name}: trigram similarity {share:.3f}"
     return Dropped(candidate.source, stays.rank, None, reason, "dedup", detail, stays.source.id)
 
 

@@ -13,56 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpack.packing.similarity import folded
+from promptpack.packing.wordlists import NEGATION_SIGNS, NEGATIONS, NEGATIVE_PREFIXES, NUMBER_WORDS
 
-# Number words in languages that spell small numbers out. A word that also means something else
-# ("one", "sei") only matters where it is in one of two nearly equal texts and not in the other.
-_NUMBER_WORDS = frozenset(
-    """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million
-    billion first second third fourth fifth sixth seventh eighth ninth tenth once twice half dozen
-    null ein eins eine einen zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig vierzig
-    fünfzig sechzig siebzig achtzig neunzig hundert tausend
-    zéro un une deux trois quatre cinq sept huit neuf dix onze douze treize quatorze quinze seize vingt trente
-    quarante cinquante soixante cent mille
-    cero uno una dos tres cuatro cinco seis siete ocho nueve diez doce quince veinte treinta cuarenta cincuenta
-    sesenta setenta ochenta noventa cien ciento mil
-    due tre quattro cinque sei sette otto nove dieci venti trenta quaranta cinquanta cento
-    dois duas três quatro sete oito dez vinte trinta
-    twee drie vijf zes zeven negen tien twintig dertig honderd duizend
-    один одна два две три четыре пять шесть семь восемь девять десять двадцать тридцать сорок пятьдесят сто тысяча
-    одного двух трёх трех четырёх четырех пяти шести семи восьми девяти десяти
-    एक दो तीन चार पाँच पांच छह सात आठ नौ दस बीस तीस सौ हज़ार हजार
-    واحد اثنان اثنين ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة عشرون ثلاثون مائة ألف
-    """.split()
-)
-
-_NEGATIONS = frozenset(
-    """
-    not no never none nor neither nobody nothing nowhere without cannot except unless non
-    nicht kein keine keinen keinem keiner keines nie niemals ohne weder außer
-    ne pas jamais sans aucun aucune ni rien sauf
-    nunca jamás sin ningún ninguno ninguna tampoco excepto salvo
-    mai senza nessun nessuno nessuna né tranne
-    não nem sem nenhum nenhuma exceto
-    niet geen nooit zonder behalve
-    не нет ни без никогда нельзя кроме
-    nie bez nigdy değil hayır inte ingen aldrig utan ikke aldri uden uten
-    नहीं न ना मत बिना कभी
-    لا ليس ليست لم لن غير بدون دون ما
-    """.split()
-)
-
-# Scripts without blanks between words: the sign is looked for anywhere in the text.
-_NEGATION_SIGNS = (
-    "不", "没", "沒", "無", "无", "非", "未", "勿", "禁", "ない", "なく", "なかっ", "ません", "ずに",
-    "ไม่", "ห้าม", "มิได้", "ยกเว้น", "않", "없", "아니", "안 ", "못",
-)
-
-_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "mis", "de", "не")
-
-
-_INTERESTING = _NUMBER_WORDS | _NEGATIONS
+_INTERESTING = NUMBER_WORDS | NEGATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +38,7 @@ def _patterns() -> tuple[Any, Any, Any]:
     word = regex.compile(
         r"(?:(?<![\p{L}\p{N}])[-−+])?[\p{Sc}#]?[\p{L}\p{N}\p{M}]+(?:[.,:/'’‑–-][\p{L}\p{N}\p{M}]+)*[%‰]?"
     )
-    return plain, word, regex.compile("|".join(map(regex.escape, _NEGATION_SIGNS)))
+    return plain, word, regex.compile("|".join(map(regex.escape, NEGATION_SIGNS)))
 
 
 def _lower(text: str) -> str:
@@ -101,8 +54,9 @@ def _words(low: str) -> list[str]:
 def facts(text: str) -> Facts:
     """Return the numbers and negations of a text, lower-cased; linear in its length.
 
-    A number is a word with a digit in it, its sign, currency and percent sign included (`-5`, `v2.1`, `25%`), a
-    spelt-out number in one of nine languages, or a run of characters that are numbers without being digits (三十).
+    A number is a word with a digit in it, its sign, currency and percent sign included (`-5`, `v2.1`,
+    `25%`), a spelt-out number in one of ten languages, or a run of characters that are numbers without
+    being digits (三十).
 
     >>> facts("The fee isn't 25 EUR, but two.").numbers
     ('25', 'two')
@@ -112,14 +66,15 @@ def facts(text: str) -> Facts:
     low = _lower(text)
     numbers: list[str] = []
     negations: list[str] = []
-    # Ordinary words are by far the most, and no word has white space inside: they go before words are looked for.
-    unusual = [word for word in low.split() if word in _INTERESTING or not (word.isalpha() and word.isascii())]
+    # Ordinary words are by far the most, and no word has white space inside: they go before words are looked
+    # for.
+    unusual = [
+        word for word in low.split() if word in _INTERESTING or not (word.isalpha() and word.isascii())
+    ]
     for item in _words(" ".join(unusual)):
-        if item in _NEGATIONS or item.endswith(("n't", "n’t")):
+        if item in NEGATIONS or item.endswith(("n't", "n’t")):
             negations.append(item)
-        elif item in _NUMBER_WORDS or any(map(str.isdigit, item)):
-            numbers.append(item)
-        elif any(part in _NUMBER_WORDS for part in item.split("-")):
+        elif any(map(str.isdigit, item)) or not NUMBER_WORDS.isdisjoint((item, *item.split("-"))):
             numbers.append(item)
         elif not item.isascii():
             numbers.extend(_numerals(item))
@@ -164,4 +119,4 @@ def negate(a: str, b: str) -> bool:
 
 
 def _prefixed(words: set[str], others: set[str]) -> bool:
-    return any(prefix + word in others for word in words if len(word) > 2 for prefix in _NEGATIVE_PREFIXES)
+    return any(prefix + word in others for word in words if len(word) > 2 for prefix in NEGATIVE_PREFIXES)

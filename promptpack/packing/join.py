@@ -7,16 +7,18 @@ swallow everything.
 How it stays exact without comparing sets pair by pair:
 
 1. With the guard, only texts with the same numbers and negations can be one; they are parted by that first.
-2. The trigram set of a text is hashed into a parity sketch of W bits: bit b is the parity of the number of trigrams
-   with hash b. The Hamming distance of two sketches never exceeds the symmetric difference of the sets (each trigram in
-   one set only flips one bit), and |A or B| - |A and B| <= (|A| + |B|) (1 - t) / (1 + t) is what a Jaccard similarity of
-   t or more means. So a greater distance rules a pair out, and never wrongly.
-3. Distances of many texts to many are one product of bit matrices, taken block by block: memory grows with the number of
+2. The trigram set of a text is hashed into a parity sketch of W bits: bit b is the parity of the number of
+trigrams
+   with hash b. The Hamming distance of two sketches never exceeds the symmetric difference of the sets (each
+   trigram in one set only flips one bit), and |A or B| - |A and B| <= (|A| + |B|) (1 - t) / (1 + t) is what
+   a Jaccard similarity of t or more means. So a greater distance rules a pair out, and never wrongly.
+3. Distances of many texts to many are one product of bit matrices, taken block by block: memory grows with
+the number of
    texts, not its square. W is chosen by trying widths on a sample; it changes the time, never the result.
 4. What is left is compared exactly.
 
-The products still are n squared / 2 bit rows (about 10 ns a pair); `max_candidates` bounds that to n times the bound.
-This module imports numpy only when it has something to compare.
+The products still are n squared / 2 bit rows (about 10 ns a pair); `max_candidates` bounds that to n times
+the bound. This module imports numpy only when it has something to compare.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ _SAMPLE = 96
 _ROWS = 1024       # texts compared with all later ones in one product
 _COLUMNS = 4096
 _PAIRS = 32768     # pairs refined at a time
-# Rough costs that choose the width: seconds for a pair and bit of the product, for refining a pair, for comparing one.
+# Rough costs that choose the width: seconds for a pair and bit of the product, for refining a pair, for
+# comparing one.
 _PRODUCT, _REFINE, _COMPARE = 2.5e-11, 1e-6, 5e-5
 
 
@@ -54,10 +57,11 @@ def near_groups(
 ) -> tuple[list[list[int]], int]:
     """Return the groups of nearly equal texts, and how many comparisons `max_candidates` left undone.
 
-    texts: compared as they are, in order. threshold: Jaccard similarity of trigram sets, 0 to 1. guard: texts that differ in
-    a number or negation never join. length_bucket: only texts whose len // length_bucket differs by at most one are compared.
-    max_candidates: comparisons for each first text, counted over the texts that are still free and in its buckets.
-    Groups hold ascending indices, the first text first, and are in the order of their first texts.
+    texts: compared as they are, in order. threshold: Jaccard similarity of trigram sets, 0 to 1. guard:
+    texts that differ in a number or negation never join. length_bucket: only texts whose len //
+    length_bucket differs by at most one are compared.
+    max_candidates: comparisons for each first text, counted over the texts that are still free and in its
+    buckets. Groups hold ascending indices, the first text first, and are in the order of their first texts.
 
     >>> near_groups(["the lantern is lit", "a kettle", "the lantern is lit."], 0.9)
     ([[0, 2], [1]], 0)
@@ -152,7 +156,7 @@ class _Join:
                     yield first, reach[at]
 
     def _within(self, first: int, free: NDArray[np.bool_], most: int | None) -> tuple[NDArray[np.intp], int]:
-        """Return the later free texts that may be compared with `first`, and how many the bound leaves out."""
+        """Return the later free texts to compare with `first`, and how many the bound leaves out."""
         import numpy as np
 
         mask = free[first + 1 :]
@@ -209,7 +213,9 @@ class _Join:
         always = share[_WIDTHS[-1]] * _COMPARE
         return min(_WIDTHS, key=lambda w: w * _PRODUCT + share[w] * _REFINE + always)
 
-    def _product(self, rows: NDArray[np.intp], columns: NDArray[np.intp], width: int) -> list[NDArray[np.intp]]:
+    def _product(
+        self, rows: NDArray[np.intp], columns: NDArray[np.intp], width: int
+    ) -> list[NDArray[np.intp]]:
         """Return for each row the columns behind it whose narrowed sketches are near enough."""
         import numpy as np
 
@@ -221,16 +227,15 @@ class _Join:
             near = left @ self._weighted(some, width, own=1).T >= -1.0
             near &= some > rows[:, None]
             which, where = np.nonzero(near)
-            for row, part in zip(
-                range(len(rows)), np.split(some[where], np.searchsorted(which, np.arange(1, len(rows)))), strict=True
-            ):
+            starts = np.searchsorted(which, np.arange(1, len(rows)))
+            for row, part in enumerate(np.split(some[where], starts)):
                 if len(part):
                     found[row].append(part)
         empty = columns[:0]
         return [np.concatenate(parts) if parts else empty for parts in found]
 
     def _weighted(self, some: NDArray[np.intp], width: int, own: int) -> NDArray[np.float32]:
-        """Return the bits as numbers with two columns more, so that a product of rows is (reach - distance) / 2."""
+        """Return the bits as numbers, with two columns more: a product of rows is (reach - distance) / 2."""
         import numpy as np
 
         assert self.sketches is not None  # noqa: S101 - the caller has them
@@ -249,7 +254,8 @@ def _sketch(codes: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Return the parity sketch of a trigram set at the greatest width, packed eight bits to a byte."""
     import numpy as np
 
-    # The top bits of a product with an odd constant (the golden ratio times 2**64) spread neighbouring numbers well.
+    # The top bits of a product with an odd constant (the golden ratio times 2**64) spread neighbouring
+    # numbers well.
     hashes = ((codes * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - 13)).astype(np.intp)
     return np.packbits(np.bincount(hashes, minlength=_WIDTHS[-1]).astype(np.uint8) & 1)
 
@@ -258,7 +264,8 @@ def _folded(sketches: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
     """Return sketches narrowed to a width: the parity of parts is the parity of their sum."""
     import numpy as np
 
-    return np.bitwise_xor.reduce(sketches.reshape(len(sketches), -1, width // 8), axis=1)
+    narrow: NDArray[np.uint8] = np.bitwise_xor.reduce(sketches.reshape(len(sketches), -1, width // 8), axis=1)
+    return narrow
 
 
 def _bits(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -273,8 +280,11 @@ def _ones(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
 
     # numpy before 2.0 has no bitwise_count; sums over halves, quarters and bytes of 64-bit words do the same.
     words = packed.view(np.uint64)
-    one, two, four = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+    one, two = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+    four = np.uint64(0x0F0F0F0F0F0F0F0F)
     words = words - ((words >> np.uint64(1)) & one)
     words = (words & two) + ((words >> np.uint64(2)) & two)
     words = (words + (words >> np.uint64(4))) & four
-    return ((words * np.uint64(0x0101010101010101)) >> np.uint64(56)).sum(axis=1).astype(np.int64)
+    words = (words * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    ones: NDArray[np.int64] = words.sum(axis=1).astype(np.int64)
+    return ones

@@ -98,20 +98,22 @@ def _best_set(
 
     n = len(costs)
     size = rows or (n if n * budget <= 1 << 28 else max(1, 8 * isqrt(n)))
-    starts = [np.zeros(budget + 1)]
+    starts = [(np.zeros(budget + 1), 0)]
     for first in range(0, n - size, size):
-        row = starts[-1].copy()
-        _advance(row, costs[first:first + size], values[first:first + size])
-        starts.append(row)
+        row, before = starts[-1][0].copy(), starts[-1][1]
+        weights = costs[first:first + size]
+        _advance(row, before, weights, values[first:first + size])
+        starts.append((row, before + sum(weights)))
     taken: list[int] = []
     left = budget
     for block in reversed(range(len(starts))):
         first = block * size
         weights = costs[first:first + size]
-        bits = _advance(starts.pop(), weights, values[first:first + size], left)
+        row, before = starts.pop()
+        bits = _advance(row, before, weights, values[first:first + size], left)
         for i in reversed(range(len(weights))):
-            low, mask = bits[i]
-            at = left - low
+            low, high, mask = bits[i]
+            at = min(left, high) - low
             if at >= 0 and mask[at >> 3] >> (7 - (at & 7)) & 1:
                 taken.append(first + i)
                 left -= weights[i]
@@ -119,31 +121,41 @@ def _best_set(
 
 
 def _advance(
-    row: NDArray[np.float64], costs: Sequence[int], values: Sequence[float], goal: int | None = None
-) -> list[tuple[int, NDArray[np.uint8]]]:
+    row: NDArray[np.float64],
+    before: int,
+    costs: Sequence[int],
+    values: Sequence[float],
+    goal: int | None = None,
+) -> list[tuple[int, int, NDArray[np.uint8]]]:
     """Bring a row of the table forward over some items, in place.
 
-    With a goal, return for each item (low, bits): whether it is taken at each budget from `low` to the goal.
-    Only those cells of a row are computed from which the walk back can pass: `goal` less all that later
-    items may cost.
+    before: what the items of the row cost together; from there on all its cells are equal, so they are
+    filled in only as far as the next item reaches. With a goal, return for each item (low, high, bits):
+    whether it is taken at each budget from `low` to `high`, and at the goal as at `high`. Only those cells
+    are computed from which the walk back can pass: from `goal` less all that later items may cost.
     """
     import numpy as np
 
     top = len(row) - 1 if goal is None else goal
     low = 0 if goal is None else top - sum(costs)
-    bits: list[tuple[int, NDArray[np.uint8]]] = []
+    bits: list[tuple[int, int, NDArray[np.uint8]]] = []
     more, better = np.empty(top + 1), np.empty(top + 1, dtype=bool)
     for cost, value in zip(costs, values, strict=True):
         low += 0 if goal is None else cost
-        first = max(cost, low)
-        if first > top:
-            bits.append((first, np.empty(0, dtype=np.uint8)))
+        if cost > top:
+            bits.append((0, -1, np.empty(0, dtype=np.uint8)))
             continue
-        width = top + 1 - first
-        kept, taking = row[first:top + 1], more[:width]
-        np.add(row[first - cost:top + 1 - cost], value, out=taking)
+        last = min(before + cost, top)
+        first = min(max(cost, low), last)
+        if before < top:
+            row[before + 1:last + 1] = row[before]
+        before += cost
+        kept, taking, gains = row[first:last + 1], more[:last + 1 - first], better[:last + 1 - first]
+        np.add(row[first - cost:last + 1 - cost], value, out=taking)
+        np.greater(taking, kept, out=gains)
         if goal is not None:
-            np.greater(taking, kept, out=better[:width])
-            bits.append((first, np.packbits(better[:width])))
-        np.maximum(kept, taking, out=kept)
+            bits.append((first, last, np.packbits(gains)))
+        np.copyto(kept, taking, where=gains)
+    if goal is None and before < top:
+        row[before + 1:] = row[before]
     return bits

@@ -47,13 +47,13 @@ class _Piece:
 def merge(candidates: Sequence[Candidate], notes: list[str]) -> tuple[list[Candidate], list[Dropped]]:
     """Return the candidates with chunks of one document stitched, and the members that went into others.
 
-    Chunks are of one document if their `document` is equal (None never is). Two are stitched where their offsets
-    overlap and the texts agree there, or lie at most two characters apart; offsets count only if `end - start` is the
-    length of the text. Without such offsets an end of one and a beginning of the other must agree in at least
-    12 characters (the longest agreement counts), or one text must contain the other; a smaller `position` never
-    comes second. The merged text contains the text of each member. It is sent for the best ranked of them, with its
-    rank and score, the ids of all, and the pages of all; it is required if one of them is. Members that went into another are
-    Dropped with reason `merged`.
+    Chunks are of one document if their `document` is equal (None never is). Two are stitched where their
+    offsets overlap and the texts agree there, or lie at most two characters apart; offsets count only if
+    `end - start` is the length of the text. Without such offsets an end of one and a beginning of the other
+    must agree in at least 12 characters (the longest agreement counts), or one text must contain the other;
+    a smaller `position` never comes second. The merged text contains the text of each member. It is sent for
+    the best ranked of them, with its rank and score, the ids of all, and the pages of all; it is required if
+    one of them is. Members that went into another are Dropped with reason `merged`.
 
     Linear in the length of the texts, but for sorting.
 
@@ -79,9 +79,8 @@ def merge(candidates: Sequence[Candidate], notes: list[str]) -> tuple[list[Candi
             best = min(piece.members, key=lambda at: candidates[at].rank)
             result[best] = _merged(candidates, piece, best)
             gone.update((at, _gone(candidates[at], result[best])) for at in piece.members if at != best)
-            notes.append(
-                f"merged {len(piece.members)} chunks of {quote(document)} into {quote(candidates[best].source.id)}"
-            )
+            into = quote(candidates[best].source.id)
+            notes.append(f"merged {len(piece.members)} chunks of {quote(document)} into {into}")
     kept = [result.get(at, candidate) for at, candidate in enumerate(candidates) if at not in gone]
     return kept, [gone[at] for at in sorted(gone)]
 
@@ -112,7 +111,9 @@ def _by_offsets(candidates: Sequence[Candidate], members: list[int]) -> list[_Pi
 
 def _offsets(candidate: Candidate) -> tuple[int, int] | None:
     start, end = candidate.source.start, candidate.source.end
-    return (start, end) if start is not None and end is not None and end - start == len(candidate.text) else None
+    if start is None or end is None or end - start != len(candidate.text):
+        return None
+    return start, end
 
 
 def _by_overlap(pieces: list[_Piece], candidates: Sequence[Candidate]) -> list[_Piece]:
@@ -152,7 +153,10 @@ def _by_overlap(pieces: list[_Piece], candidates: Sequence[Candidate]) -> list[_
 
 
 def _meetings(pieces: list[_Piece]) -> list[tuple[int, int]]:
-    """Return the pairs (left, right) where the beginning of right occurs in left; offsets have settled the others."""
+    """Return the pairs (left, right) where the beginning of right occurs in left.
+
+    Pairs with offsets on both sides are left out: their offsets have settled it.
+    """
     beginnings: dict[str, list[int]] = defaultdict(list)
     for at, piece in enumerate(pieces):
         if len(piece.text) >= MIN_OVERLAP:
@@ -235,7 +239,8 @@ def _merged(candidates: Sequence[Candidate], piece: _Piece, best: int) -> Candid
     source = own.source
     changes: dict[str, Any] = {
         "required": any(s.required for s in sources), "pinned": any(s.pinned for s in sources),
-        "priority": max(s.priority for s in sources), "metadata": _pages(source.metadata, [s.metadata for s in sources]),
+        "priority": max(s.priority for s in sources),
+        "metadata": _pages(source.metadata, [s.metadata for s in sources]),
     }
     if any(getattr(source, name) != value for name, value in changes.items()):
         source = replace(source, **changes)

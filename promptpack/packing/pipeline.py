@@ -48,7 +48,8 @@ class Packing:
 
     validate: "strict" refuses repeated ids and numbers that are not finite, "coerce" repairs and notes them.
     min_score: sources with a lower score, or none, are dropped; required ones are not.
-    dedup: off, exact, near, sentences, merge, or a Dedup. score: a Scoring or Scorer that ranks anew.
+    dedup: off, exact, near, sentences, merge, or a Dedup. score: ranks anew: a Scoring or Scorer, or
+    "overlap" for the words shared with the question.
     diversity: a Diversity that reorders. select: top, prefix, density, optimal, priority, edges, or a
     Selector.
     top_k: at most so many sources. min_sources: at least so many, even past the budget (flagged).
@@ -65,7 +66,7 @@ class Packing:
 
     validate: Validate = "strict"
     min_score: float | None = None
-    score: Scoring | Scorer | None = None
+    score: str | Scoring | Scorer | None = None
     dedup: str | Dedup = "exact"
     diversity: Diversity | None = None
     select: str | Selector = "top"
@@ -98,10 +99,8 @@ class Packing:
 
     def _check_policies(self) -> None:
         # Their modules are loaded only for a value that is not a plain name.
-        if self.score is not None and not callable(self.score):
-            from promptpack.packing.scoring import Scoring
-
-            self._check("score", "a Scoring or a Scorer", lambda value: isinstance(value, Scoring))
+        if self.score not in (None, "overlap") and not callable(self.score):
+            raise OptionError.unknown("score", self.score, ("overlap", "a Scoring", "a Scorer"))
         if not isinstance(self.dedup, str):
             from promptpack.packing.dedup import Dedup
 

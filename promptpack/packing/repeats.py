@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from promptpack.errors import quote
 from promptpack.packing.candidate import Candidate, Dropped, DropReason
@@ -23,7 +24,8 @@ def count_sentences(text: str) -> int:
 def without_repeats(
     candidates: Sequence[Candidate], notes: list[str]
 ) -> tuple[list[Candidate], list[Dropped], int, int]:
-    """Return the candidates freed of repeated sentences, those with nothing new, and the counts (distinct sent, all).
+    """Return the candidates freed of repeated sentences, those with nothing new, and the counts (distinct
+    sent, all).
 
     Sentences are compared in NFC with white space folded. Required sources are read first, then by rank; a
     repeat inside one source stays. What is kept of a text are its own sentences, joined as they were parted:
@@ -31,7 +33,8 @@ def without_repeats(
 
     >>> from promptpack.source import Source
     >>> pair = [Source("a", "Plug it in. It blinks."), Source("b", "It blinks. Open the app.")]
-    >>> kept, dropped, sent, total = without_repeats([Candidate.of(s, i, i + 1) for i, s in enumerate(pair)], [])
+    >>> candidates = [Candidate.of(source, at, at + 1) for at, source in enumerate(pair)]
+    >>> kept, dropped, sent, total = without_repeats(candidates, [])
     >>> [candidate.text for candidate in kept], sent, total
     (['Plug it in. It blinks.', 'Open the app.'], 3, 4)
     """
@@ -53,7 +56,8 @@ def without_repeats(
         elif not keys or _stays(candidate):
             texts[at] = candidate.text
             if keys:
-                notes.append(f"source {quote(candidate.source.id)} is required and stays, though others send it all")
+                name = quote(candidate.source.id)
+                notes.append(f"source {name} is required and stays, though others send all of it")
         else:
             dropped.append(_nothing_new(candidate, [sender[key] for key in keys]))
     kept = [
@@ -70,7 +74,7 @@ def _stays(candidate: Candidate) -> bool:
 
 def _joined(text: str, found: list[tuple[int, int]], new: list[int]) -> str:
     parts = [text[slice(*found[new[0]])]]
-    for before, after in zip(new, new[1:], strict=False):
+    for before, after in pairwise(new):
         # Between two kept sentences lie one gap or, around removed sentences, several.
         gaps = [text[found[k][1] : found[k + 1][0]] for k in range(before, after)]
         lines = max(gaps, key=lambda gap: gap.count("\n"))
@@ -81,7 +85,8 @@ def _joined(text: str, found: list[tuple[int, int]], new: list[int]) -> str:
 
 def _nothing_new(candidate: Candidate, senders: list[str]) -> Dropped:
     names = list(dict.fromkeys(senders))
-    shown = ", ".join(quote(name) for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    shown = ", ".join(quote(name) for name in names[:3]) + more
     what = "its one sentence is" if len(senders) == 1 else f"all {len(senders)} sentences are"
     return Dropped(
         candidate.source, candidate.rank, None, DropReason.REPEATED_SENTENCES, "dedup",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from math import log2
 
 from promptpack.errors import OptionError, TokenizerError, quote
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.knapsack import check_numbers
-from promptpack.packing.ranking import rank_gain
 from promptpack.protocols import Cost, Selector
 from promptpack.source import Source
 
@@ -130,8 +130,11 @@ class Prices:
 
     def bound(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return the cost, or a lower bound where one passes the limit; and whether it is the cost."""
-        floor = self.floor(candidate, limit)
-        return (floor, False) if floor > limit else (self.whole(candidate), True)
+        if len(candidate.text) > limit:  # a shorter text is likely to fit: a bound would be asked for nothing
+            floor = self.floor(candidate, limit)
+            if floor > limit:
+                return floor, False
+        return self.whole(candidate), True
 
     def size(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return a size to report: the cost if it is known or there is no bound, else the bound."""
@@ -171,14 +174,14 @@ class Prices:
 
 def as_source(candidate: Candidate, text: str | None = None) -> Source:
     """Return the source to price: the one that came in, with the text that would be sent."""
-    text = candidate.text if text is None else text
     source = candidate.source
-    return source if text == source.text else replace(source, text=text, tokens=None)
+    text = candidate.text if text is None else text
+    return source if text is source.text or text == source.text else replace(source, text=text, tokens=None)
 
 
 def value_of(candidate: Candidate) -> float:
     """Return what the candidate is worth to the selection: its value, else `1 / log2(rank + 1)`."""
-    return rank_gain(candidate.rank) if candidate.value is None else candidate.value
+    return 1.0 / log2(candidate.rank + 1) if candidate.value is None else candidate.value
 
 
 def ask(selector: Selector, costs: Sequence[int], values: Sequence[float], budget: int) -> list[int]:

@@ -6,7 +6,8 @@ fragments that then look like repeats.
 """
 
 # Why our own rules, and not a library behind this function. sentencex 1.0.32 (compiled, wants the language of
-# each text, which a chunk does not tell) and this module on the same texts; "ok" is the split that readers make:
+# each text, which a chunk does not tell) and this module on the same texts; "ok" is the split that readers
+# make:
 #
 #   text                                             sentencex                        here
 #   decimals, versions, URLs, file names, e.g.       ok                               ok
@@ -28,6 +29,15 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
+from promptpack.packing.wordlists import (
+    ABBREVIATIONS,
+    BEFORE_NUMBER,
+    BEFORE_ORDINAL,
+    BEFORE_SMALL,
+    MAY_END,
+    MONTHS,
+)
+
 # Marks that end a sentence without a blank after them, and marks that need one.
 _HARD = "。！？｡؟۔।॥։።፧။៕།"
 _SOFT = ".!?…．"
@@ -41,43 +51,9 @@ _DEEPEST = 8
 _LOOK_BACK = 40
 
 _PAIRS = {
-    '"': '"', "“": "”", "”": "”", "„": "“", "«": "»", "»": "«", "「": "」", "『": "』", "（": "）", "(": ")", "[": "]",
-    "【": "】", "《": "》",
+    '"': '"', "“": "”", "”": "”", "„": "“", "«": "»", "»": "«", "「": "」", "『": "』", "（": "）",
+    "(": ")", "[": "]", "【": "】", "《": "》",
 }
-
-# Never end a sentence.
-_ABBREVIATIONS = frozenset(
-    """
-    mr mrs ms mx dr prof st ste mt rev hon gov sen rep pres gen col maj capt cmdr lt sgt cpl adm supt insp messrs
-    mme mmes mlle mm hr hrn fr frl dipl ing vs viz cf eg ie e.g i.e approx ca circa bzw evtl ggf inkl exkl bspw sog
-    vgl z.b d.h u.a o.ä i.d.r zzgl abzgl sra srta sr dña ud uds p.ej p.ex par.ex av avda dott sig sigg ing avv resp
-    incl excl esp temp mgr
-    т.е т.к ул им см др проф акад
-    डॉ श्री प्रो श्रीमती
-    """.split()
-)
-
-# Do not end a sentence before a number.
-_BEFORE_NUMBER = frozenset(
-    """
-    no nos nr fig figs eq eqs sec secs ch chap vol vols p pp pg art arts par para ex exs tab bd ver
-    jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun tel ext max min núm pág abs kap al
-    abb ziff anm стр рис табл гл п
-    """.split()
-)
-
-# End a sentence only before a capital: of use where a text has no capitals at all.
-_BEFORE_SMALL = frozenset("etc inc ltd co corp jr sr usw u.s.w a.m p.m al dept est ave blvd т.д т.п".split())
-
-# Dotted abbreviations that do end a sentence before a capital.
-_MAY_END = frozenset({"a.m", "p.m", "b.c", "a.d", "i", "u.s.w", "т.д", "т.п"})
-
-_BEFORE_ORDINAL = frozenset(
-    "am der die das dem den des im vom zum zur bis ab seit und ins beim jeden jeder".split()
-)
-_MONTHS = frozenset(
-    "januar jänner februar märz april mai juni juli august september oktober november dezember".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +88,11 @@ def _patterns() -> _Patterns:
 def spans(text: str) -> list[tuple[int, int]]:
     """Return the sentences of a text as (start, end) offsets, trimmed of white space, in order.
 
-    Together they cover every character that is not white space. `. ! ?` end a sentence before white space, but not
-    after abbreviations, initials, numbers of a list or before a small letter, and not inside quotes or brackets; a
-    stop inside a word (3.5, v2.1, a.py, URLs) never does. `。！？؟।` and their like need no blank; Thai and Lao end
-    at blanks. A blank line and the end of a heading always end a sentence. Linear in the length of the text.
+    Together they cover every character that is not white space. `. ! ?` end a sentence before white space,
+    but not after abbreviations, initials, numbers of a list or before a small letter, and not inside quotes
+    or brackets; a stop inside a word (3.5, v2.1, a.py, URLs) never does. `。！？؟।` and their like need no
+    blank; Thai and Lao end at blanks. A blank line and the end of a heading always end a sentence. Linear in
+    the length of the text.
 
     >>> text = "Give 3.5 mg, e.g. at noon. Keep it dry!"
     >>> [text[a:b] for a, b in spans(text)]
@@ -150,8 +127,8 @@ def _cuts(text: str) -> list[int]:
                 found.append(match.end())
                 sentence = match.end()
         if thai:
-            found += [m.start() for m in patterns.spaces.finditer(text, start, stop) if not block.inside(m.start())]
-            found = sorted(set(found))
+            blanks = [match.start() for match in patterns.spaces.finditer(text, start, stop)]
+            found = sorted({*found, *(at for at in blanks if not block.inside(at))})
         cuts += [*found, stop]
         start = stop
     return cuts
@@ -164,7 +141,8 @@ def _enclosures(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     for match in _patterns().pairs.finditer(text, start, stop):
         char, at = match.group(), match.start()
         depth = next((d for d in range(len(waiting) - 1, -1, -1) if waiting[d][0] == char), None)
-        if depth is not None and not (char in '"”' and _opens(text, at, start) and not _closes(text, at, stop)):
+        again = char in '"”' and _opens(text, at, start) and not _closes(text, at, stop)
+        if depth is not None and not again:
             opened = waiting[depth][1]
             del waiting[depth:]
             if at - opened <= _LONGEST_ENCLOSURE:
@@ -180,7 +158,8 @@ def _enclosures(text: str, start: int, stop: int) -> list[tuple[int, int]]:
 
 def _opens(text: str, at: int, start: int) -> bool:
     """Return whether a mark that both opens and closes stands where an opening one would."""
-    return at == start or text[at - 1].isspace() or text[at - 1] in _OPENERS or text[at - 1] in "=:,，、：。"
+    before = text[at - 1] if at > start else " "
+    return before.isspace() or before in _OPENERS or before in "=:,，、：。"
 
 
 def _closes(text: str, at: int, stop: int) -> bool:
@@ -205,7 +184,7 @@ class _Block:
         return 0
 
     def ends(self, at: int, marks_end: int, end: int, sentence: int) -> bool:
-        """Return whether the marks from `at`, with closers up to `end`, end the sentence begun at `sentence`."""
+        """Return whether the marks from `at`, with closers up to `end`, end the sentence from `sentence`."""
         text, marks = self.text, self.text[at:marks_end]
         if self.inside(at) >= end:
             return False
@@ -239,15 +218,15 @@ class _Block:
         word = words[-1].lstrip(_OPENERS)
         previous = words[-2].lower() if len(words) > 1 else ""
         low = word.lower()
-        if low in _ABBREVIATIONS:
+        if low in ABBREVIATIONS:
             return True
-        if low in _BEFORE_NUMBER and following.isdigit():
+        if low in BEFORE_NUMBER and following.isdigit():
             return True
-        if low in _BEFORE_SMALL and following.islower():
+        if low in BEFORE_SMALL and following.islower():
             return True
         if word.isdigit():
             return self._numbering(at, word, previous, sentence)
-        if low in _MAY_END and following.isupper():
+        if low in MAY_END and following.isupper():
             # "So do I." ends, "I. Newton" does not.
             return low == "i" and not previous.isalpha()
         parts = low.split(".")
@@ -266,9 +245,9 @@ class _Block:
             return False
         gap = _patterns().gap.match(self.text, at + 1, self.stop).end()
         following = _patterns().word.match(self.text, gap, min(gap + _LOOK_BACK, self.stop))
-        if following is not None and following.group().lower() in _MONTHS:
+        if following is not None and following.group().lower() in MONTHS:
             return True
-        return previous in _BEFORE_ORDINAL
+        return previous in BEFORE_ORDINAL
 
 
 def _is_letter(part: str) -> bool:
@@ -276,7 +255,7 @@ def _is_letter(part: str) -> bool:
     if not part or len(part) > 4:
         return False
     first = part[0]
-    if not first.isalpha() or "\u0e00" <= first <= "\u0eff" or "\u1100" <= first:
+    if not first.isalpha() or "\u0e00" <= first <= "\u0eff" or first >= "\u1100":
         # Thai, Hangul, kana and ideographs: one character can be a whole word.
         return False
     return not any(char.isalnum() for char in part[1:])

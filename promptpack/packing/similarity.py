@@ -57,10 +57,8 @@ def _ordered(run: str) -> str:
     # Marks may themselves decompose into marks, so they are taken apart first. A mark of class 0
     # stops the reordering; sorting is stable, as the canonical order demands.
     marks = "".join(unicodedata.normalize("NFD", mark) for mark in run)
-    parts = []
-    for moves, group in groupby(marks, key=lambda mark: unicodedata.combining(mark) != 0):
-        parts.append("".join(sorted(group, key=unicodedata.combining) if moves else group))
-    return "".join(parts)
+    groups = groupby(marks, key=lambda mark: unicodedata.combining(mark) != 0)
+    return "".join("".join(sorted(group, key=unicodedata.combining)) for _, group in groups)
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -158,7 +156,8 @@ def _unit_rows(name: str, vectors: Sequence[Sequence[float]]) -> NDArray[np.floa
     try:
         table: NDArray[np.float64] = np.array(vectors, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise OptionError(f"{name}: expected numbers, all vectors of one length ({error})", name=name) from error
+        message = f"{name}: expected numbers, all vectors of one length ({error})"
+        raise OptionError(message, name=name) from error
     if table.ndim != 2 or not np.isfinite(table).all():
         raise OptionError(f"{name}: expected vectors of finite numbers, all of one length", name=name)
     # Scaled by the largest number first, so that squares neither overflow nor vanish.
@@ -172,4 +171,5 @@ def _unit_rows(name: str, vectors: Sequence[Sequence[float]]) -> NDArray[np.floa
 def check_share(name: str, value: Any) -> None:
     """Raise OptionError unless `value` is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise OptionError(f"{name}: expected a number from 0 to 1, got {quote(value)}", name=name, given=value)
+        message = f"{name}: expected a number from 0 to 1, got {quote(value)}"
+        raise OptionError(message, name=name, given=value)

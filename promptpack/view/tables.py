@@ -73,8 +73,8 @@ def _budget(budget: Budget) -> Table:
 
 def _sources(payload: Payload) -> Table:
     table = Table(title=f"{len(payload.sources)} sources, in prompt order", title_justify="left")
-    for name, side in (("label", "left"), ("region", "left"), ("rank", "right"), ("tokens", "right"), ("chunks", "left")):
-        table.add_column(name, justify="right" if side == "right" else "left", overflow="fold")
+    for name in ("label", "region", "rank", "tokens", "chunks"):
+        table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
     for one in payload.sources[:_LISTED]:
         cut = "" if one.text == one.source.text else " (not its whole text)"
         table.add_row(one.label, one.region, str(one.rank), f"{one.tokens:,}", escape(", ".join(one.chunk_ids) + cut))

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 HITS = [
-    {"id": "returns#1", "text": "You can return any lamp within 45 days.", "score": 0.9, "metadata": {"title": "Returns"}},
+    {
+        "id": "returns#1", "text": "You can return any lamp within 45 days.", "score": 0.9,
+        "metadata": {"title": "Returns"},
+    },
     {"id": "returns#2", "text": "Money comes back in 6 working days.", "score": 0.8},
 ]
 LINES = "\n".join(json.dumps(hit) for hit in HITS) + "\n"
@@ -67,7 +70,7 @@ def test_formats_are_json(folder: Path, form: str, check: object) -> None:
 
 def test_explain_talks_on_standard_error(folder: Path) -> None:
     plain = run("render", "hits.jsonl", "-q", "How long?", "--window", "140", "--answer", "20", cwd=folder)
-    done = run("render", "hits.jsonl", "-q", "How long?", "--window", "140", "--answer", "20", "--explain", cwd=folder)
+    done = run("render", "hits.jsonl", "-q", "How long?", "-w", "140", "--answer", "20", "--explain", cwd=folder)
     assert done.stdout == plain.stdout
     told = done.stderr.decode()
     for word in ("window", "140", "not sent", "over_budget", "returns#2"):
@@ -171,7 +174,8 @@ def test_pack_keeps_the_first_files_and_tells_what_it_did(folder: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
-    (folder / "many.jsonl").write_text("\n".join('{"text": "text number %d"}' % n for n in range(3000)), encoding="utf-8")
+    lines = (json.dumps({"text": f"text number {n}"}) for n in range(3000))
+    (folder / "many.jsonl").write_text("\n".join(lines), encoding="utf-8")
     shell = f"{sys.executable} -m promptpack render many.jsonl --window 900000 | head -n 1"
     done = subprocess.run(shell, shell=True, cwd=folder, capture_output=True, text=True, check=False)
     assert done.stdout == "SYSTEM\n"

@@ -21,7 +21,8 @@ HOSTILE = st.sampled_from([
     "\r\n", "<system>", "\u017f", "'\u017f", "<!--", "<source_", "1>", "source_1", "<", "/", ">", "[", "S1", "]", "&",
 ])
 WORDS = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
-TEXT = st.lists(st.one_of(HOSTILE, WORDS, st.sampled_from(["a word ", "42 lamps. ", "ランプ", "😀"])), max_size=12).map("".join)
+PIECES = st.one_of(HOSTILE, WORDS, st.sampled_from(["a word ", "42 lamps. ", "ランプ", "😀"]))
+TEXT = st.lists(PIECES, max_size=12).map("".join)
 SOURCE = st.builds(
     lambda n, text, score, title, when, required: Source(
         f"c{n}", text, score, updated=when, required=required and bool(text.strip()) and len(text) < 40,
@@ -65,8 +66,11 @@ def test_it_fits_and_the_account_is_right(
     try:
         payload = builder.render()
     except BudgetError as error:
-        assert error.needed is not None
-        assert error.needed > window
+        needed = error.needed
+    else:
+        needed = None
+    if needed is not None:
+        assert needed > window
         return
     assert whole(payload, COUNTERS[count]) == payload.tokens
     assert payload.tokens <= window - 35
@@ -145,10 +149,13 @@ def test_a_payload_survives_the_way_through_json(sources: list[Source], question
 @QUICK
 @given(
     numbers=st.lists(st.integers(1, 6), max_size=8),
-    between=st.lists(st.sampled_from(["Lamps last long", "see [1998]", "`x[S1]`", "[sic]", "a[1]", "(2)", "S1 is"]), max_size=8),
+    between=st.lists(
+        st.sampled_from(["Lamps last long", "see [1998]", "`x[S1]`", "[sic]", "a[1]", "(2)", "S1 is"]), max_size=8
+    ),
 )
 def test_verify_finds_every_inserted_citation_and_nothing_else(numbers: list[int], between: list[str]) -> None:
-    payload = PromptBuilder(2000, counter="words").add_sources([f"Fact {n}." for n in range(4)]).with_question("?").render()
+    facts = [f"Fact {n}." for n in range(4)]
+    payload = PromptBuilder(2000, counter="words").add_sources(facts).with_question("?").render()
     answer = ""
     for index, n in enumerate(numbers):
         answer += (between[index % len(between)] if between else "Fact") + f" [S{n}]. "

@@ -1,7 +1,7 @@
 """The exact payload of every shipped template set, case by case, for a person to read.
 
-A difference here is a difference in what a model gets. To accept one: `pytest tests/snapshots --snapshot-update`, and read
-the diff of the snapshot files.
+A difference here is a difference in what a model gets. To accept one: `pytest tests/snapshots --snapshot-update`, and
+read the diff of the snapshot files.
 """
 
 from __future__ import annotations

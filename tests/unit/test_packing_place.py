@@ -158,7 +158,8 @@ def test_by_key():
 @pytest.mark.parametrize(
     "make",
     [lambda: Spread(-1), lambda: Spread(1, 1.5), lambda: Spread(True), lambda: ByRank("fild"),
-     lambda: ByRank(None), lambda: DocumentOrder(""), lambda: Chronological("yes"), lambda: ByKey(3), lambda: Auto(1.5),
+     lambda: ByRank(None), lambda: DocumentOrder(""), lambda: Chronological("yes"), lambda: ByKey(3),
+     lambda: Auto(1.5),
      lambda: Auto(intent="poetic"), lambda: Auto(temporal_terms="when"), lambda: Auto(field=None),
      lambda: placer("fild"), lambda: placer(3)],
 )
@@ -200,9 +201,11 @@ def test_a_placer_that_loses_a_source_is_refused(answer):
 
 @pytest.mark.parametrize(
     ("question", "intent"),
-    [("When did it open?", "temporal"), ("walk me through it", "factoid"), ("Walk  THROUGH it", "narrative"),
-     ("explain the timeline", "temporal"), ("prehistoric tools", "factoid"), ("ＷＨＥＮ", "temporal"),
-     ("", "factoid"), (None, "factoid"), ("   ", "factoid"), ("log-date-2024", "temporal"), ("story2", "factoid")],
+    [("When did it open?", "temporal"), ("walk me through it", "factoid"),
+     ("Walk  THROUGH it", "narrative"), ("explain the timeline", "temporal"),
+     ("prehistoric tools", "factoid"),
+     ("ＷＨＥＮ", "temporal"), ("", "factoid"), (None, "factoid"), ("   ", "factoid"),
+     ("log-date-2024", "temporal"), ("story2", "factoid")],
 )
 def test_intent(question, intent):
     """If this fails, part of a word is taken for a word, or a routing differs from rag-chunk-reorder."""
