@@ -2,6 +2,8 @@
 
 Each source is escaped once and its text counted once. `Blocks.price` prices the enclosed block under the widest label
 that it could get, so that whatever is packed fits; once the labels are known, `narrowed` makes the price exact.
+This is the innermost loop of a payload: what a source shares with others (titles, dates, the fixed text of its
+block) is escaped and counted for all of them together.
 """
 
 from __future__ import annotations
@@ -14,15 +16,16 @@ from markupsafe import Markup
 
 from promptpack.environment import Compiled
 from promptpack.errors import TemplateRenderError
-from promptpack.escape import Escaped
 from promptpack.escaping import Escaping
 from promptpack.labels import LAST, Labels
 from promptpack.measure import Meter
 from promptpack.protocols import TokenCounter
 from promptpack.shape import Hole, Shape
-from promptpack.shown import shown_fields
+from promptpack.shown import OWN, shown_field
 from promptpack.source import Source
 from promptpack.views import View
+
+Edits = tuple[Any, ...]
 
 
 @dataclass(slots=True)
@@ -34,11 +37,12 @@ class Ready:
     until it is asked for. hinted: the price rests on a count that came with the source.
     """
 
+    source: Source
     attributes: dict[str, str]
     values: dict[str, str]
     shape: Shape | None
     meter: Meter | None
-    edits: tuple[Any, ...]
+    edits: Edits
     price: int = -1
     assumed: int = 0
     hinted: bool = False
@@ -60,49 +64,79 @@ class Blocks:
         self._absent = {name: Markup("") for name in fields}  # a field that a source lacks is there, and empty
         self._known = labels.known()
         self._widest = min(LAST, labels.highest + candidates)
-        self._ready: dict[tuple[str, str], Ready] = {}
-        self._attributes: dict[str, tuple[str, tuple[Any, ...]]] = {}  # titles and dates repeat
+        self._whole: dict[int, Ready] = {}                # by the identity of a source, which `Ready` keeps alive
+        self._pieces: dict[tuple[str, str], Ready] = {}   # cut and merged versions, by id and text
+        # For each field: its name, its gap, whether it is the source's own, and what its values look like.
+        self._columns: list[tuple[str, str, bool, dict[Any, tuple[str, str, Edits]]]] = [
+            (name, "@" + name, name in OWN, {}) for name in fields
+        ]
         self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = {}
 
     def limit(self, room: int) -> None:
         """Tell how many tokens there are: no label can be wider than the number of empty blocks that fit."""
         _, meter = self._meter(("chunk",) if "chunk" in self.fields else ())
-        if meter is not None and meter.additive and not self._ready:
+        if meter is not None and meter.additive and not self._whole:
             least = max(1, meter.fixed(1))
             self._widest = min(self._widest, self.labels.highest + room // least + 1)
 
     def prepare(self, source: Source, text: str | None = None) -> Ready:
         """Escape a source's text and shown fields, once; `text` is a version of it that was cut or merged."""
-        body = source.text if text is None else text
-        key = (source.id, body)
-        found = self._ready.get(key)
-        if found is None:
-            found = self._ready[key] = self._made(source, body)
-        return found
+        if text is None or text is source.text:
+            found = self._whole.get(id(source))
+            if found is not None and found.source is source:
+                return found
+            text = source.text
+        made = self._pieces.get((source.id, text))
+        if made is None:
+            made = self._made(source, text)
+            self._pieces[source.id, text] = made
+        if text is source.text:
+            self._whole[id(source)] = made
+        return made
 
     def _made(self, source: Source, body: str) -> Ready:
-        attributes = shown_fields(source, self.fields, self._shown_ids.get(source.id, source.id))
-        text = self.escaping.text(body)
-        edits: tuple[Any, ...] = ()
-        if isinstance(text, Escaped):
-            edits = tuple(text.edits)
-        # The unchanged text is the very object that came in: its hash is known, and equal by identity in the memo.
-        values = {"text": str(text) if edits or text != body else body}
-        for name, value in attributes.items():
-            shown = self._attributes.get(value)
+        edits: Edits = ()
+        if self.escaping.leaves(body):
+            # The very object that came in: its hash is known, and the counter's memo finds it by identity.
+            values = {"text": body}
+        else:
+            text = self.escaping.text(body)
+            edits = tuple(getattr(text, "edits", ()))
+            values = {"text": str(text)}
+        attributes: dict[str, str] = {}
+        metadata = source.metadata
+        for name, gap, own, seen in self._columns:
+            if name == "chunk":
+                value: Any = self._shown_ids.get(source.id, source.id)
+            else:
+                value = getattr(source, name) if own else None
+                if value is None:
+                    value = metadata.get(name)
+                    if value is None:
+                        continue
+            shown = seen.get(value) if type(value) is str else None
             if shown is None:
-                escaped = self.escaping.attribute(value)
-                shown = self._attributes[value] = (str(escaped), tuple(escaped.edits))
-            values["@" + name] = shown[0]
-            edits += shown[1]
+                shown = self._shown(source, name, value)
+                if type(value) is str:
+                    seen[value] = shown
+            if shown[0]:
+                attributes[name] = shown[0]
+                values[gap] = shown[1]
+                if shown[2]:
+                    edits += shown[2]
         shape, meter = self._meter(tuple(attributes))
-        return Ready(attributes, values, shape, meter, edits)
+        return Ready(source, attributes, values, shape, meter, edits)
+
+    def _shown(self, source: Source, name: str, value: Any) -> tuple[str, str, Edits]:
+        text = shown_field(source, name, value)
+        escaped = self.escaping.attribute(text)
+        return text, str(escaped), tuple(escaped.edits)
 
     def price(self, source: Source, text: str | None = None) -> int:
         """Return the tokens of the enclosed block and the line break after it, under the widest label it may get."""
         ready = self.prepare(source, text)
         if ready.price < 0:
-            ready.assumed = self._known.get((source.id,), self._widest)
+            ready.assumed = self._known.get((source.id,), self._widest) if self._known else self._widest
             known = source.tokens if source.tokens is not None and text in (None, source.text) else None
             if known is not None and ready.meter is not None and not ready.edits:
                 ready.hinted = True
@@ -135,8 +169,10 @@ class Blocks:
     def block(self, ready: Ready, source: Source, number: int) -> str:
         """Render one passage under its label; TemplateRenderError where the template leaves its text out."""
         if ready.shape is not None:
-            ready.values.update(self.number(number))
-            return ready.shape.fill(ready.values)
+            values = ready.values
+            values["n"] = digits = str(number)
+            values["label"] = self.labels.prefix + digits
+            return ready.shape.fill(values)
         view = self.view(ready, number)
         block = self.compiled.render("source.j2", {
             "source": view, "n": number, "label": view.label, "text": view.text, "attributes": view.attributes,

@@ -19,7 +19,7 @@ from jinja2 import meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from promptpack.errors import PromptpackError, TemplateLookupError, TemplateRenderError, quote
+from promptpack.errors import QUOTE_LIMIT, PromptpackError, TemplateLookupError, TemplateRenderError, quote
 from promptpack.escape import LiveLabels, Rules, escape_text, reserved_names
 from promptpack.shape import Hole, Shape, is_plain, learn, mark
 from promptpack.templates import FILES, TemplateSet
@@ -95,7 +95,8 @@ def compile_set(templates: TemplateSet) -> Compiled:
 
 
 def _environment(loader: jinja2.BaseLoader, escape: Callable[[str], Markup]) -> jinja2.Environment:
-    def finalize(value: Any) -> Any:
+    @jinja2.pass_eval_context  # so that constants come here too, and are not printed as they are at compile time
+    def finalize(_: object, value: Any) -> Any:
         if type(value) is Markup or hasattr(value, "__html__"):
             return value
         if isinstance(value, Hole):
@@ -138,7 +139,7 @@ def _reserved(templates: TemplateSet) -> tuple[frozenset[str], frozenset[str]]:
 def _unknown_names(
     tree: nodes.Template, unknown: list[str], where: str, known: tuple[str, ...]
 ) -> TemplateRenderError:
-    lines = {name: 0 for name in unknown}
+    lines = dict.fromkeys(unknown, 0)
     for node in tree.find_all(nodes.Name):
         if node.name in lines:
             lines[node.name] = lines[node.name] or node.lineno
@@ -156,20 +157,29 @@ def _ours(error: Exception, set_name: str, name: str) -> TemplateRenderError:
     where = f"{set_name}/{name}"
     if isinstance(error, jinja2.TemplateSyntaxError):
         lineno: int | None = error.lineno
-        where = error.filename or where
+        where = error.filename if error.filename in _filenames(set_name) else where
     else:
         lineno = _line(error.__traceback__, set_name)
     place = f"{where}, line {lineno}" if lineno else where
     if isinstance(error, jinja2.TemplateError):  # speaks of the template, not of a source
-        why = quote(" ".join((error.message or type(error).__name__).split()), 240)[1:-1]
+        why = _brief(error.message or type(error).__name__, 240)
     else:
-        why = f"{type(error).__name__}: " + quote(" ".join(str(error).split()))[1:-1]
-    return TemplateRenderError(f"template {place}: {kind}{why}", template=where, lineno=lineno)
+        why = f"{type(error).__name__}: {_brief(str(error), QUOTE_LIMIT)}"
+    return TemplateRenderError(f"template {place}: {why}", template=where, lineno=lineno)
+
+
+def _brief(text: str, limit: int) -> str:
+    line = " ".join(text[: 4 * limit].split()).encode("utf-8", "backslashreplace").decode()
+    return line if len(line) <= limit else line[:limit] + "..."
+
+
+def _filenames(set_name: str) -> list[str]:
+    return [f"{set_name}/{name}" for name in FILES]
 
 
 def _line(trace: TracebackType | None, set_name: str) -> int | None:
     found = None
-    own = [f"{set_name}/{name}" for name in FILES]
+    own = _filenames(set_name)
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in own:
             found = trace.tb_lineno

@@ -51,7 +51,7 @@ class PromptpackError(Exception):
 
 
 def _portable(value: object) -> object:
-    """Return the value, or its description where it cannot be pickled: a lock that was given must not hide the error."""
+    """Return the value, or its description where it cannot be pickled: what was given must not hide the error."""
     try:
         pickle.dumps(value)
     except Exception:  # pickle raises what it likes, and so does a foreign __reduce__

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from promptpack.errors import OptionError, quote
-from promptpack.escape import Escaped, LiveLabels, Rules, escape_attribute, escape_text
+from promptpack.escape import Escaped, LiveLabels, Rules, escape_attribute, escape_text, is_inert
 from promptpack.protocols import Escaper
 
 
@@ -25,6 +25,10 @@ class Escaping:
     def text(self, text: str) -> Markup:
         """Escape a passage or the question."""
         return escape_text(text, self.rules) if self.custom is None else self._custom(text)
+
+    def leaves(self, text: str) -> bool:
+        """Tell, quickly, that a passage would be left as it is."""
+        return self.custom is None and is_inert(text, self.rules)
 
     def attribute(self, value: str) -> Escaped:
         """Escape the value of a field."""

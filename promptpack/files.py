@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from promptpack.errors import SourceError, quote
 
@@ -22,7 +22,7 @@ def read_text(path: str, *, lenient: bool = False) -> str:
     shown = path.encode("utf-8", "backslashreplace").decode()
     try:
         if path == "-":
-            stdin = getattr(sys.stdin, "buffer", None)
+            stdin: BinaryIO | None = getattr(sys.stdin, "buffer", None)
             if stdin is None:
                 raise SourceError("-: there is no standard input to read", field="file")
             data = stdin.read(LARGEST + 1)

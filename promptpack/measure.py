@@ -9,7 +9,6 @@ its attributes, which repeat, plus a constant. For counters whose counts do not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from promptpack.protocols import TokenCounter
 from promptpack.shape import Shape
@@ -17,18 +16,6 @@ from promptpack.tokens.boundary import cuts_here
 
 NUMBERS = ("n", "label")
 TEXT = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A run of fixed texts and gaps that is counted as one: `literals[0] gaps[0] literals[1] ...`."""
-
-    literals: tuple[str, ...]
-    gaps: tuple[str, ...]
-
-    def fill(self, values: Mapping[str, str]) -> str:
-        """Return the run with its values."""
-        return Shape(self.literals, self.gaps).fill(values) if self.gaps else self.literals[0]
 
 
 class Meter:
@@ -50,7 +37,7 @@ class Meter:
         self._before = segments[before] if before >= 0 else None
         # A field alone in its segment costs the same wherever its value comes again.
         alone = [one for one in shown if len(one.gaps) == 1 and one.gaps[0] not in (TEXT, *NUMBERS)]
-        self._fields: list[tuple[str, Segment, dict[str, int]]] = [(one.gaps[0], one, {}) for one in alone]
+        self._fields: list[tuple[str, Shape, dict[str, int]]] = [(one.gaps[0], one, {}) for one in alone]
         self._others = [one for one in shown if one is not self._text and one not in alone]
 
     def __call__(self, values: Mapping[str, str], number: int, known: int | None = None) -> int:
@@ -77,7 +64,8 @@ class Meter:
             return total + known + 1
         text = values[TEXT]
         body = text + self._text.literals[1]
-        if self._before is None or starts_clean(text):
+        first = text[:1]
+        if self._before is None or "0" <= first <= "z" or starts_clean(first):
             return total + count(body)
         before = self._before.fill({**values, **self._number(number)})
         return total + count(before + body) - count(before)
@@ -85,10 +73,11 @@ class Meter:
     def fixed(self, number: int) -> int:
         """Return the tokens of the parts that hold nothing but the label and its number."""
         key = len(str(number)) if self._uniform else number
-        if key not in self._fixed:
+        tokens = self._fixed.get(key)
+        if tokens is None:
             values = self._number(number)
-            self._fixed[key] = sum(self._counter(one.fill(values)) for one in self._numbered)
-        return self._fixed[key]
+            tokens = self._fixed[key] = sum(self._counter(one.fill(values)) for one in self._numbered)
+        return tokens
 
     def floor(self, values: Mapping[str, str], number: int, limit: int) -> int:
         """Return a cheap lower bound of the price; it stops early once it passes `limit`."""
@@ -104,9 +93,9 @@ def starts_clean(text: str) -> bool:
     return bool(text) and cuts_here("\n", text[0])
 
 
-def _segments(shape: Shape) -> list[Segment]:
+def _segments(shape: Shape) -> list[Shape]:
     """Cut a shape at every place inside or at the ends of its fixed texts where counts add up for any values."""
-    segments: list[Segment] = []
+    segments: list[Shape] = []
     literals: list[str] = []
     gaps: list[str] = []
     current = ""
@@ -114,7 +103,7 @@ def _segments(shape: Shape) -> list[Segment]:
     def close() -> None:
         nonlocal literals, gaps, current
         if current or gaps:
-            segments.append(Segment((*literals, current), tuple(gaps)))
+            segments.append(Shape((*literals, current), tuple(gaps)))
         literals, gaps, current = [], [], ""
 
     before = "\n"  # what stands before the block: the line break of the one before it

@@ -97,7 +97,7 @@ def _pair(item: tuple[Any, ...] | list[Any], index: int) -> Source:
             f"sources[{index}]: expected a pair (item, score) with a number as score, got {got}",
             index=index, field="score",
         )
-    return replace(read_source(item[0], index), score=item[1], origin=item[0])
+    return replace(read_source(item[0], index), score=_plain(item[1]), origin=item[0])
 
 
 def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
@@ -156,7 +156,7 @@ def _name(field: str, value: Any, where: str, index: int) -> str | None:
         return value
     if isinstance(value, UUID):
         return str(value)
-    if _finite(value) and not (isinstance(value, Integral) and abs(value) >= 10**40):
+    if _finite(value) and not (isinstance(value, Integral) and abs(int(value)) >= 10**40):
         return str(value)
     raise SourceError(
         f"{where}: {field}: expected a text or a finite number, got {quote(value)}", index=index, field=field
@@ -167,7 +167,7 @@ def _named(metadata: Mapping[Any, Any], where: str, index: int, id_: str | None)
     """Return metadata with names as keys; a key that is a number becomes its text."""
     named: dict[str, Any] = {}
     for key, value in metadata.items():
-        name = key if isinstance(key, str) else str(key) if _finite(key) and abs(key) < 10**15 else None
+        name = key if isinstance(key, str) else str(key) if _finite(key) and abs(_plain(key)) < 10**15 else None
         if name is None or name in named:
             why = "a key has to be a text" if name is None else "a key occurs twice, as a text and as a number"
             raise SourceError(
@@ -241,7 +241,8 @@ def _haystack(item: Any) -> dict[str, Any]:
 def _qdrant(item: Any) -> dict[str, Any]:
     payload = dict(item.payload or {})
     text = _take(payload, TEXT_KEYS)
-    nested = next((payload.pop(key) for key in METADATA_KEYS if isinstance(payload.get(key), Mapping)), {})
+    key = next((key for key in METADATA_KEYS if isinstance(payload.get(key), Mapping)), None)
+    nested = payload.pop(key) if key else {}
     return {"text": text, "id": item.id, "score": getattr(item, "score", None), "metadata": {**payload, **nested}}
 
 

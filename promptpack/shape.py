@@ -50,7 +50,7 @@ class Hole:
 
     __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _used
     __len__ = __iter__ = __getitem__ = __int__ = __float__ = __index__ = __add__ = __radd__ = _used
-    __mod__ = __rmod__ = __mul__ = __rmul__ = __call__ = __format__ = _used  # type: ignore[assignment]
+    __mod__ = __rmod__ = __mul__ = __rmul__ = __call__ = __format__ = _used
 
 
 def mark(hole: Hole) -> str:

@@ -8,46 +8,27 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
-from promptpack.errors import OptionError, SourceError
+from promptpack.errors import OptionError, SourceError, quote
 from promptpack.packing.dates import instant
 from promptpack.source import Source
 
-_OWN = ("document", "position", "updated", "reliability", "priority", "score")
+OWN = ("document", "position", "updated", "reliability", "priority", "score")
 LONGEST = 10**40  # from here on a whole number is no fact that a reader could use
 RESERVED = ("id", "n", "label", "text", "attributes", "block")  # written by the library itself
 
 
-def shown_fields(source: Source, names: tuple[str, ...], chunk: str) -> dict[str, str]:
-    """Return the fields of a source that have something to show, in the order of `names`.
+def shown_field(source: Source, name: str, value: Any) -> str:
+    """Return the value of a field of a source as text; empty where there is nothing to show.
 
-    `chunk` is what the field of that name shows. A field of the source itself comes before metadata of its name.
     SourceError names the source where a value cannot be shown in one line (a list, a mapping, an object).
 
-    >>> shown_fields(Source("a#1", "x", metadata={"title": "Returns", "page": None}), ("chunk", "title", "page"), "a#1")
-    {'chunk': 'a#1', 'title': 'Returns'}
+    >>> shown_field(Source("a#1", "x"), "page", 7.0)
+    '7'
     """
-    found: dict[str, str] = {}
-    for name in names:
-        if name == "chunk":
-            found[name] = chunk
-            continue
-        value = getattr(source, name) if name in _OWN else None
-        if value is None:
-            value = source.metadata.get(name)
-        if value is None:
-            continue
-        if type(value) is str and name != "updated":
-            text = value.strip()
-        else:
-            try:
-                text = shown_date(value) if name == "updated" else shown_value(value)
-            except OptionError as error:
-                raise SourceError(
-                    f"source {source.id[:80]!r}: field {name}: {error}", id=source.id, field=name
-                ) from None
-        if text:
-            found[name] = text
-    return found
+    try:
+        return shown_date(value) if name == "updated" else shown_value(value)
+    except OptionError as error:
+        raise SourceError(f"source {quote(source.id)}: field {name}: {error}", id=source.id, field=name) from None
 
 
 def shown_value(value: Any) -> str:
@@ -91,7 +72,7 @@ def shown_date(value: Any) -> str:
         return value.date().isoformat() if _midnight(value) else value.isoformat(timespec="seconds")
     if isinstance(value, date):
         return value.isoformat()
-    moment = instant(float(value) if isinstance(value, Real) and not isinstance(value, int) else value)
+    moment = instant(_unix(value) if isinstance(value, Real) else value)
     if moment is None:
         return shown_value(value)
     try:
@@ -112,6 +93,13 @@ def _number(value: Real) -> str | None:
     if not math.isfinite(number):
         return ""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else str(number)
+
+
+def _unix(value: Real) -> int | float | None:
+    try:
+        return int(value) if isinstance(value, Integral) else float(value)
+    except OverflowError:  # a fraction beyond the range of a float
+        return None
 
 
 def _kind(value: object) -> str:

@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date, datetime
-from typing import Any
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, get_args
 
 from promptpack.errors import PromptpackError, SourceError, quote
-from promptpack.history import DroppedTurn
+from promptpack.history import DroppedTurn, TurnReason
 from promptpack.labels import Labels
 from promptpack.messages import Message, Turn
-from promptpack.packing.candidate import Dropped, DropReason
+from promptpack.packing.candidate import Dropped, DropReason, Region
 from promptpack.payload import PackedSource, Payload, Report
 from promptpack.source import Cut, Source
 from promptpack.window import Budget
 
 FORMAT = 1
 _DEEPEST = 64
+_LONGEST = 10**4000  # a whole number that Python's JSON still reads and writes as digits
 
 
 def payload_to_dict(payload: Payload) -> dict[str, Any]:
     """Return a payload as plain data: texts, numbers, lists and mappings.
 
-    Dates and numbers that JSON has no form for are written as `{"$date": ...}`, `{"$float": "nan"}`; an object in the
-    metadata, which nothing sends, as `{"$object": its type}`. `Source.origin` is not written.
+    What JSON has no form for is written as a mapping with one key: `{"$date": ...}`, `{"$float": "nan"}`,
+    `{"$tuple": [...]}`, `{"$text": ...}` for a text with lone surrogates. What is left (an object in the metadata,
+    which nothing sends, or what lies deeper than 64 levels) becomes `{"$object": its type}`. `Source.origin` is not
+    written.
     """
     return {
         "format": FORMAT,
         "messages": [_message(one) for one in payload.messages],
         "sources": [_packed(one) for one in payload.sources],
-        "labels": payload.labels.to_dict(),
+        "labels": _plain(payload.labels.to_dict()),
         "dropped": [_dropped(one) for one in payload.dropped],
         "dropped_turns": [_dropped_turn(one) for one in payload.dropped_turns],
         "budget": _flat(payload.budget),
-        "report": _flat(payload.report),
+        "report": {
+            **_flat(payload.report), "escaped": [_plain(list(one)) for one in payload.report.escaped],
+            "notes": _plain(list(payload.report.notes)),
+        },
     }
 
 
@@ -49,22 +57,18 @@ def payload_from_dict(data: Mapping[str, Any]) -> Payload:
             field="format",
         )
     try:
-        report = data["report"]
         return Payload(
-            messages=tuple(_read_message(one) for one in data["messages"]),
-            sources=tuple(_read_packed(one) for one in data["sources"]),
-            labels=Labels.from_dict(data["labels"]),
-            dropped=tuple(_read_dropped(one) for one in data["dropped"]),
-            dropped_turns=tuple(_read_dropped_turn(one) for one in data["dropped_turns"]),
+            messages=tuple(_read_message(one) for one in _list(data, "messages")),
+            sources=tuple(_read_packed(one) for one in _list(data, "sources")),
+            labels=Labels.from_dict(_value(data["labels"])),
+            dropped=tuple(_read_dropped(one) for one in _list(data, "dropped")),
+            dropped_turns=tuple(_read_dropped_turn(one) for one in _list(data, "dropped_turns")),
             budget=Budget(**data["budget"]),
-            report=Report(**{
-                **report, "escaped": tuple((str(a), str(b), int(c)) for a, b, c in report["escaped"]),
-                "notes": tuple(report["notes"]),
-            }),
+            report=_read_report(_value(data["report"])),
         )
     except PromptpackError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except Exception as error:  # data from outside can be wrong in any way
         raise SourceError(
             f"payload: not what to_dict wrote ({type(error).__name__}: {quote(str(error))})", field="payload"
         ) from error
@@ -74,46 +78,112 @@ def _flat(value: Any) -> dict[str, Any]:
     return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON can hold it; what it cannot hold is tagged."""
-    if value is None or isinstance(value, bool | int):
+def _plain(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """Return a value as JSON can hold it; what it cannot hold is tagged. `around`: the ids of what encloses it."""
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"$float": str(value)}
+        text = str.__str__(value)
+        return text if _encodes(text) else {"$text": text.encode("utf-8", "surrogatepass").hex()}
     if isinstance(value, datetime):
         return {"$datetime": value.isoformat()}
     if isinstance(value, date):
         return {"$date": value.isoformat()}
-    if depth < _DEEPEST:
+    if isinstance(value, Integral):
+        number = int(value)
+        return number if abs(number) < _LONGEST else {"$int": hex(number)}
+    if isinstance(value, Real) and _is_float(value):
+        return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+    if isinstance(value, Decimal):
+        return {"$decimal": str(value)}
+    if isinstance(value, bytes):
+        return {"$bytes": value.hex()}
+    if len(around) < _DEEPEST and id(value) not in around:  # what holds itself has no end
+        inside = (*around, id(value))
         if isinstance(value, Mapping):
-            plain = {str(key): _plain(one, depth + 1) for key, one in value.items()}
-            return {"$mapping": plain} if any(key.startswith("$") for key in plain) else plain
+            return _plain_mapping(value, inside)
         if isinstance(value, list | tuple):
-            return [_plain(one, depth + 1) for one in value]
+            plain = [_plain(one, inside) for one in value]
+            return plain if isinstance(value, list) else {"$tuple": plain}
     return {"$object": f"{type(value).__module__}.{type(value).__qualname__}"}
+
+
+def _plain_mapping(value: Mapping[Any, Any], around: tuple[int, ...]) -> dict[str, Any]:
+    """Return a mapping as it is, or as pairs where a key is no text, has a lone surrogate or looks like a tag."""
+    pairs = [(_plain(key, around), _plain(one, around)) for key, one in value.items()]
+    if all(isinstance(key, str) and not key.startswith("$") for key, _ in pairs):
+        return dict(pairs)
+    return {"$mapping": [list(pair) for pair in pairs]}
+
+
+def _is_float(value: Real) -> bool:
+    try:
+        return bool(float(value) == value) or value != value
+    except OverflowError:  # a fraction beyond the range of a float
+        return False
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _TAGS: Mapping[str, Callable[[Any], Any]] = {
     "$float": float,
+    "$int": lambda digits: int(digits, 16),
+    "$decimal": Decimal,
+    "$bytes": bytes.fromhex,
+    "$text": lambda digits: bytes.fromhex(digits).decode("utf-8", "surrogatepass"),
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,
     "$object": lambda name: {"$object": name},
-    "$mapping": lambda inner: {key: _value(one) for key, one in inner.items()},
+    "$tuple": lambda inner: tuple(_value(one) for one in inner),
+    "$mapping": lambda pairs: {_value(key): _value(one) for key, one in pairs},
 }
 
 
 def _value(data: Any) -> Any:
+    """Return the value that plain data stands for."""
     if isinstance(data, Mapping):
         if len(data) == 1:
             ((key, inner),) = data.items()
             if key in _TAGS:
                 return _TAGS[key](inner)
         return {key: _value(one) for key, one in data.items()}
-    if isinstance(data, Sequence) and not isinstance(data, str):
+    if isinstance(data, list | tuple):
         return [_value(one) for one in data]
     return data
+
+
+def _list(data: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a list of mappings, which is what every part with several members is."""
+    found = data[name]
+    if not isinstance(found, list | tuple) or not all(isinstance(one, Mapping) for one in found):
+        raise _wrong(name, "a list of mappings", found)
+    return list(found)
+
+
+def _typed(data: Mapping[str, Any], name: str, kind: Any, *, known: tuple[str, ...] = ()) -> Any:
+    """Return a field, checked; an integer is also a float, a truth value is neither."""
+    found = _value(data[name])
+    right = isinstance(found, kind | int if kind is float else kind) and (kind is bool or not isinstance(found, bool))
+    if not right or (known and found not in known):
+        raise _wrong(name, f"one of {', '.join(known)}" if known else getattr(kind, "__name__", str(kind)), found)
+    return found
+
+
+def _wrong(name: str, expected: str, got: object) -> SourceError:
+    return SourceError(f"payload: {name}: expected {expected}, got {quote(got)}", field=name)
+
+
+def _texts(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = _typed(data, name, list)
+    if not all(isinstance(one, str) for one in found):
+        raise _wrong(name, "a list of texts", found)
+    return tuple(found)
 
 
 def _source(source: Source) -> dict[str, Any]:
@@ -131,78 +201,91 @@ def _source(source: Source) -> dict[str, Any]:
 
 
 def _read_source(data: Mapping[str, Any]) -> Source:
-    values = {key: _value(one) for key, one in data.items()}
+    values = _value({"fields": data})["fields"]  # one level down, so that no field is taken for a tag
     if values.get("cut") is not None:
         values["cut"] = Cut(**values["cut"])
     return Source(**values)
 
 
 def _packed(one: PackedSource) -> dict[str, Any]:
-    plain = {
-        "label": one.label, "source": _source(one.source), "chunk_ids": list(one.chunk_ids),
-        "attributes": dict(one.attributes), "rank": one.rank, "position": one.position, "region": one.region,
-        "tokens": one.tokens, "value": one.value,
-    }
-    if one.text != one.source.text:
-        plain["text"] = one.text
+    plain = _flat(one) | {"source": _source(one.source), "chunk_ids": _plain(list(one.chunk_ids))}
+    if one.text == one.source.text:
+        del plain["text"]  # nearly always, and the largest part
     return plain
 
 
 def _read_packed(data: Mapping[str, Any]) -> PackedSource:
     source = _read_source(data["source"])
+    attributes = _typed(data, "attributes", dict)
+    if not all(isinstance(part, str) for pair in attributes.items() for part in pair):
+        raise _wrong("attributes", "a mapping of texts", attributes)
     return PackedSource(
-        data["label"], source, data.get("text", source.text), tuple(data["chunk_ids"]), dict(data["attributes"]),
-        data["rank"], data["position"], data["region"], data["tokens"], data["value"],
+        label=_typed(data, "label", str), source=source,
+        text=_typed(data, "text", str) if "text" in data else source.text,
+        chunk_ids=_texts(data, "chunk_ids"), attributes=attributes, rank=_typed(data, "rank", int),
+        position=_typed(data, "position", int), region=_typed(data, "region", str, known=get_args(Region)),
+        tokens=_typed(data, "tokens", int), value=_typed(data, "value", float),
     )
 
 
 def _dropped(one: Dropped) -> dict[str, Any]:
-    plain = {
-        "source": _source(one.source), "rank": one.rank, "cost": one.cost, "reason": str(one.reason),
-        "stage": one.stage, "detail": one.detail,
-    }
-    return plain if one.of is None else {**plain, "of": one.of}
+    plain = _flat(one) | {"source": _source(one.source), "reason": str(one.reason)}
+    if one.of is None:
+        del plain["of"]
+    return plain
 
 
 def _read_dropped(data: Mapping[str, Any]) -> Dropped:
     return Dropped(
-        _read_source(data["source"]), data["rank"], data["cost"], DropReason(data["reason"]), data["stage"],
-        data["detail"], data.get("of"),
+        source=_read_source(data["source"]), rank=_typed(data, "rank", int), cost=_typed(data, "cost", int | None),
+        reason=DropReason(data["reason"]), stage=_typed(data, "stage", str), detail=_typed(data, "detail", str),
+        of=_typed(data, "of", str) if "of" in data else None,
     )
 
 
 def _message(message: Message) -> dict[str, Any]:
     content = message.content
-    plain: dict[str, Any] = {"role": message.role, "content": _plain(content)}
-    if message.name is not None:
-        plain["name"] = message.name
+    plain = {"role": message.role, "content": _plain(list(content) if isinstance(content, tuple) else content)}
     if message.tool_calls:
-        plain["tool_calls"] = _plain(message.tool_calls)
-    if message.tool_call_id is not None:
-        plain["tool_call_id"] = message.tool_call_id
+        plain["tool_calls"] = _plain(list(message.tool_calls))
     if message.extra:
         plain["extra"] = _plain(message.extra)
     if message.keys:
-        plain["keys"] = list(message.keys)
+        plain["keys"] = _plain(list(message.keys))
+    for name in ("name", "tool_call_id"):
+        if getattr(message, name) is not None:
+            plain[name] = _plain(getattr(message, name))
     return plain
 
 
 def _read_message(data: Mapping[str, Any]) -> Message:
     content = _value(data["content"])
     return Message(
-        data["role"], tuple(content) if isinstance(content, list) else content, name=data.get("name"),
-        tool_calls=tuple(_value(data.get("tool_calls", []))), tool_call_id=data.get("tool_call_id"),
-        extra=_value(data.get("extra", {})), keys=tuple(data.get("keys", ())),
+        _typed(data, "role", str), tuple(content) if isinstance(content, list) else content,
+        name=_value(data.get("name")), tool_calls=tuple(_value(data.get("tool_calls", []))),
+        tool_call_id=_value(data.get("tool_call_id")), extra=_value(data.get("extra", {})),
+        keys=_texts(data, "keys") if "keys" in data else (),
     )
 
 
 def _dropped_turn(one: DroppedTurn) -> dict[str, Any]:
     return {
-        "messages": [_message(message) for message in one.turn.messages], "index": one.turn.index, "size": one.size,
-        "reason": one.reason, "detail": one.detail,
+        "messages": [_message(message) for message in one.turn.messages], "index": one.turn.index,
+        "size": _plain(one.size), "reason": one.reason, "detail": one.detail,
     }
 
 
 def _read_dropped_turn(data: Mapping[str, Any]) -> DroppedTurn:
-    messages = tuple(_read_message(one) for one in data["messages"])
-    return DroppedTurn(Turn(messages, data["index"]), data["size"], data["reason"], data["detail"])
+    messages = tuple(_read_message(one) for one in _list(data, "messages"))
+    return DroppedTurn(
+        Turn(messages, _typed(data, "index", int)), _typed(data, "size", int),
+        _typed(data, "reason", str, known=get_args(TurnReason)), _typed(data, "detail", str),
+    )
+
+
+def _read_report(data: Mapping[str, Any]) -> Report:
+    return Report(
+        counter=_typed(data, "counter", str), exact=_typed(data, "exact", bool), template=_typed(data, "template", str),
+        model=_typed(data, "model", str | None), notes=_texts(data, "notes"),
+        escaped=tuple((str(place), str(kind), int(count)) for place, kind, count in _typed(data, "escaped", list)),
+    )

@@ -16,7 +16,7 @@ from promptpack.escape.check import Found, check, scan
 from promptpack.escape.escaped import Edit, Escaped, EscapedAttribute, source_span
 from promptpack.escape.names import reserved_names
 from promptpack.escape.rules import LEVELS, LiveLabels, Rules
-from promptpack.escape.text import escape_text, unescape
+from promptpack.escape.text import escape_text, is_inert, unescape
 
 __all__ = [
     "LEVELS",
@@ -29,6 +29,7 @@ __all__ = [
     "check",
     "escape_attribute",
     "escape_text",
+    "is_inert",
     "reserved_names",
     "scan",
     "source_span",

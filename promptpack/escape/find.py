@@ -10,13 +10,14 @@ from promptpack.escape.references import decode_structure, opener_of
 from promptpack.escape.rules import LiveLabels
 from promptpack.escape.shapes import Shapes
 
-_COMMENT = re.compile(r"(?:<|&(?:amp;)*+#60;)!(?P<what>--|\[CDATA\[)")
+# The second bracket of CDATA may have been escaped as the opener of something else.
+_COMMENT = re.compile(r"(?:<|&(?:amp;)*+#60;)!(?P<what>--|\[CDATA(?:\[|&(?:amp;)*+#91;))")
 # What plain ASCII does not hold: controls, DEL, references.
 _NOT_PLAIN = CONTROLS + b"\x7f&"
 _MINIMAX = re.compile("\\](?=[~\uff5e])")
 _OPENINGS = frozenset({"bare", "attr", "word", "last"})
 _SEPARATORS = re.compile(r"[ \t-\r_.:#-]+")
-_ENDS = {"--": "-->", "[CDATA[": "]]>"}
+_ENDS = {"--": "-->", "[C": "]]>"}
 _RANGE = re.compile(r"(?:^|(?P<dash>[\u2013-])|[,;])[^0-9]*+(?P<n>[0-9]++)")
 
 
@@ -107,7 +108,8 @@ def _judge(
 
 
 def _plain_name(name: str) -> str:
-    return _SEPARATORS.sub("_", name.lower())
+    name = name.lower()
+    return name if name.isidentifier() else _SEPARATORS.sub("_", name)
 
 
 def _in_word(char: str) -> bool:
@@ -139,5 +141,5 @@ def _live(numbers: str, labels: LiveLabels) -> bool:
 def _find_comments(text: str, hits: list[Hit], references: bool) -> None:
     last = {what: text.rfind(end) for what, end in _ENDS.items()}
     for match in _COMMENT.finditer(text):
-        if match.start() > last[match["what"]] and (references or text[match.start()] == "<"):
-            hits.append((match.start(), match.start("what") - 1, "comment", "!" + match["what"]))
+        if match.start() > last[match["what"][:2]] and (references or text[match.start()] == "<"):
+            hits.append((match.start(), match.start("what") - 1, "comment", "!" + match["what"][:7]))

@@ -29,6 +29,8 @@ _FLAG = (
     "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 
+# Every character that may be part of a run that hides.
+HIDDEN = f"{_NEVER}{_SELECTORS}{_MORE_SELECTORS}{_TAGS}{_THIN}"
 
 _ASTRAL = re.compile("[\U000e0000-\U000e0fff]")
 

@@ -8,11 +8,11 @@ because the next release of a family usually adds just that.
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 
 # Close kin of listed markers that tokenizers have and the list does not.
 _KIN = (
@@ -38,8 +38,8 @@ class MarkerShapes:
 
 def load() -> list[str]:
     """Return the texts of all listed markers that the default level breaks up, in the list's order."""
-    path = resources.files("promptpack.escape").joinpath("data/chat-markers.json")
-    data = json.loads(path.read_text("utf-8"))
+    # Lighter than importlib.resources, and works from a zip file as well.
+    data = json.loads(pkgutil.get_data("promptpack.escape", "data/chat-markers.json") or b"")
     return [m["text"] for family in data["families"] for m in family["markers"] if m["minimal"]]
 
 

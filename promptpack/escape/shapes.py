@@ -123,14 +123,12 @@ def _build(
     # to structural characters. An opener is no part of another one's shape.
     foreign = any(not n.isascii() for n in (*names, *numbered, prefix))
     known = rf"\t-\r{'' if foreign else PLAIN_BLOCKS}{re.escape(OPENERS)}"
-    odd = rf"(?:[^ -~{known}]|&{_STRUCTURAL})"
+    odd = rf"(?=[^ -%'-~{known}])(?:&{_STRUCTURAL}|(?!&))"
     first = "".join(sorted({c for s in starts for c in (s[0].lower(), s[0].upper()) if c.isascii()}))
     start = rf"(?:(?=[{re.escape(first)}]|[^ -~])(?:{'|'.join(_any_case(s) for s in _shortest(starts))}))"
     # After an opening angle: a known start, or a word that runs into something odd, a bar, or a namespace.
-    after_angle = (
-        rf"{SS}*+(?:{start}|[A-Za-z0-9_]*+(?=[^ -%'-9;-{{}}~{known}])(?:[|](?!<)|:{start}|{odd})|[sS]{SS}*+>)"
-        rf"|{_SECOND}[/\\]?+(?:S|{odd})"
-    )
+    word = rf"[A-Za-z0-9_]*+(?=[^ -%'-9;-{{}}~{known}])(?:[|](?!<)|:{start}|&{_STRUCTURAL}|(?![|:&]))"
+    after_angle = rf"{SS}*+(?:{start}|{word}|[sS]{SS}*+>)|{_SECOND}[/\\]?+[^\t-\rA-RT-~ -@]"
     after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+{odd}"
     reference = reference_to(openers)
     angles, brackets, closers = map(re.escape, (ANGLES[1:] + WEAK_ANGLES, BRACKETS[1:], BRACKETS_CLOSE[1:]))
@@ -140,12 +138,12 @@ def _build(
         rf"[{wide}](?:(?<=[{angles}])(?={after_angle})|(?<=[{brackets}])(?={after_bracket})"
         rf"|(?<=[{closers}])(?=[~\uff5e]){f'|(?<=[{special}])' if special else ''})"
     )
-    stops = rf"<>\[\]{wide}"
     after_any = rf"{after_angle}|{after_bracket}|[~\uff5e]{'|' if special else ''}"
+    stops = rf"<>\[\]{wide}"
     return Shapes(
         tags=re.compile(rf"<(?={after_angle})"),
         brackets=re.compile(rf"\[(?={after_bracket})"),
-        references=re.compile(rf"&{reference}(?={after_any})"),
+        references=re.compile(f"&{reference}(?={after_any})"),
         others=re.compile(other),
         full=re.compile("|".join(parts)),
         label=re.compile(rf"{label}\](?=\()"),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.escape.escaped import Change, Edit, Escaped, apply, unescape_edits
 from promptpack.escape.find import Hit, find
-from promptpack.escape.hidden import CONTROLS, REPLACEMENT, hidden_runs, surrogates
+from promptpack.escape.hidden import REPLACEMENT, hidden_runs, surrogates
+from promptpack.escape.odd import is_quiet
 from promptpack.escape.rules import Rules
 from promptpack.escape.shapes import shapes_for
 
@@ -36,21 +37,23 @@ def escape_text(text: str, rules: Rules) -> Escaped:
         if not isinstance(text, str):
             raise SourceError(f"expected a text to escape, got {quote(text)}", field="text")
         text = str.__str__(text)
-    if (
-        text.isascii()
-        and "<" not in text
-        and "[" not in text
-        and "&" not in text
-        and "]~" not in text
-        and len(text.encode().translate(None, CONTROLS)) == len(text)
-        and not rules.reserved
-        and rules.level in _UNMARKED
-    ):
+    if is_inert(text, rules):
         return Escaped.of(text)
     changes = _changes(text, rules)
     if not changes:
         return Escaped.of(text)
     return Escaped.of(*apply(text, changes))
+
+
+def is_inert(text: str, rules: Rules) -> bool:
+    """Tell, quickly, that escaping would leave a text as it is; False where it has to be looked at closely.
+
+    >>> is_inert("Nothing to see.", Rules()), is_inert("a < b", Rules())
+    (True, False)
+    """
+    if "<" in text or "[" in text or "&" in text or "]~" in text or rules.reserved or rules.level not in _UNMARKED:
+        return False
+    return is_quiet(text)
 
 
 # Levels at which a text without openers and controls is left as it is.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from promptpack.errors import OptionError, quote
@@ -125,7 +125,10 @@ def deduplicate(candidates: Sequence[Candidate], policy: Dedup) -> Deduplicated:
         from promptpack.packing.repeats import count_sentences, without_repeats
 
         kept, empty, sent, total = without_repeats(kept, notes)
-        total += sum(count_sentences(drop.source.text) for drop in dropped)
+        if policy.merge:
+            total = sum(count_sentences(candidate.text) for candidate in candidates)
+        else:
+            total += sum(count_sentences(drop.source.text) for drop in dropped)
         dropped = dropped + empty
     if policy.merge or policy.sentences:
         place = {id(candidate.source): at for at, candidate in enumerate(candidates)}
@@ -136,7 +139,10 @@ def deduplicate(candidates: Sequence[Candidate], policy: Dedup) -> Deduplicated:
 def _without_copies(
     candidates: Sequence[Candidate], policy: Dedup, notes: list[str]
 ) -> tuple[list[Candidate], list[Dropped]]:
-    texts = [folded(c.text) for c in candidates] if policy.fold else [c.text for c in candidates]
+    texts = [c.text for c in candidates]
+    if policy.fold:
+        alone = _opening_alone(texts) if policy.threshold == 1.0 else frozenset[int]()
+        texts = [text if at in alone else folded(text) for at, text in enumerate(texts)]
     groups = _groups(texts, policy, notes)
     if len(groups) == len(candidates):
         return list(candidates), []
@@ -150,6 +156,14 @@ def _without_copies(
             of.update((at, best) for at in group if at not in {group[k] for k in chosen})
     dropped = [_copy(candidates, texts, at, of[at]) for at in sorted(of)]
     return [candidates[at] for at in sorted(stays)], dropped
+
+
+def _opening_alone(texts: Sequence[str]) -> frozenset[int]:
+    """Return which texts have opening words that no other has, and so equal none: they need not be folded."""
+    openings: dict[str, list[int]] = {}
+    for at, text in enumerate(texts):
+        openings.setdefault(folded(" ".join(text.split(None, 4)[:4])), []).append(at)
+    return frozenset(group[0] for group in openings.values() if len(group) == 1)
 
 
 def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]]:
@@ -208,8 +222,3 @@ def _copy(candidates: Sequence[Candidate], texts: list[str], at: int, best: int)
         reason = DropReason.NEAR_DUPLICATE
         detail = f"nearly the text of {name}: trigram similarity {share:.3f}"
     return Dropped(candidate.source, stays.rank, None, reason, "dedup", detail, stays.source.id)
-
-
-def with_text(candidate: Candidate, text: str) -> Candidate:
-    """Return the candidate with another text, or itself if the text is the same."""
-    return candidate if text == candidate.text else replace(candidate, text=text)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _WIDTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
 # Up to so many texts, sketches cost more than they save.
 _FEW = 48
+# Up to so many, the choice of a width costs more than it saves: the usual one suits chunks of 200 tokens.
+_MANY, _USUAL = 2000, 1024
 _SAMPLE = 96
 _ROWS = 1024       # texts compared with all later ones in one product
 _COLUMNS = 4096
@@ -202,6 +204,8 @@ class _Join:
         """Return the width at which a strided sample of pairs says the join is cheapest."""
         import numpy as np
 
+        if len(self.texts) <= _MANY:
+            return _USUAL
         sample = np.arange(0, len(self.texts), max(1, len(self.texts) // _SAMPLE))
         bound = _slope(self.threshold) * (self.sizes[sample][:, None] + self.sizes[sample]) + 0.5
         pairs = np.triu_indices(len(sample), 1)

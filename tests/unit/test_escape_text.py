@@ -93,6 +93,7 @@ HOSTILE = [
     ("<!-- a --> <!-- b", "<!-- a --> &#60;!-- b"),
     ("<![CDATA[ x", "&#60;![CDATA[ x"),
     ("&#60;!--", "&amp;#60;!--"),
+    ("<![CDATA[S1]", "&#60;![CDATA&#91;S1]"),
 ]
 
 
@@ -117,7 +118,10 @@ ORDINARY = [
     "[S3](https://example.org) [s1] [S4] [S0] [S01] [S12345] [1] [S] S1 (S2)",
     "R&D &amp; &copy; &lt;div&gt; &#8217; &lt;source&gt; AT&T ?a=1&b=2",
     "<!-- a --> <![CDATA[ x ]]> &lt;!-- code --&gt;",
-    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u200f(x)\u200e \u0928\u094d\u200d\u0924 \U0001f469\u200d\U0001f4bb \u2764\ufe0f 1\ufe0f\u20e3",
+    (
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u200f(x)\u200e \u0928\u094d\u200d\u0924"
+        " \U0001f469\u200d\U0001f4bb \u2764\ufe0f 1\ufe0f\u20e3"
+    ),
     "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
     "tab\tCRLF\r\nform\ffeed VT\x0b soft\xadhyphen nbsp\xa0 DEL\x7f",
     "{{ x }} {% if y %} {0.__class__} %s $name ${name}",
