@@ -142,12 +142,11 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
 
 
 def _take(left: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    """Take the first of these that has a value; an alias that is None says as much as one that is not there."""
     for key in keys:
-        if left.get(key) is not None:
-            return left.pop(key)
-    for key in keys:
-        left.pop(key, None)  # there, and None: the same as not there
-    return None
+        if key in left and left[key] is None:
+            del left[key]
+    return next((left.pop(key) for key in keys if key in left), None)
 
 
 def _name(field: str, value: Any, where: str, index: int) -> str | None:

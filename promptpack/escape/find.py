@@ -26,8 +26,12 @@ _RANGE = re.compile(r"(?:^|(?P<dash>[\u2013-])|[,;])[^0-9]*+(?P<n>[0-9]++)")
 Hit = tuple[int, int, str, str]
 
 
-def find(text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = True) -> list[Hit]:
+def find(
+    text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = True, quiet: bool = False
+) -> list[Hit]:
     """Return the dangerous openers of `text` in order; linear in its length.
+
+    quiet: what `odd.is_quiet` said of the text, where it was asked: then only ASCII openers are looked for.
 
     With references=False only openers that stand there as characters are reported, which is what a
     reader of the finished payload sees.
@@ -43,7 +47,7 @@ def find(text: str, shapes: Shapes, labels: LiveLabels, *, references: bool = Tr
         suspects.append(_MINIMAX)
     if references and "&" in text:
         suspects.append(shapes.references)
-    if shapes.reserved or not text.isascii():
+    if shapes.reserved or not (quiet or text.isascii()):
         suspects.append(shapes.others)
     for pattern in suspects:
         for match in pattern.finditer(text):

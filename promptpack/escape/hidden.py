@@ -30,7 +30,8 @@ _FLAG = (
 )
 
 # Every character that may be part of a run that hides.
-HIDDEN = f"{_NEVER}{_SELECTORS}{_MORE_SELECTORS}{_TAGS}{_THIN}"
+HIDDEN_BMP = f"{_NEVER}{_SELECTORS}{_THIN}"
+HIDDEN_ASTRAL = f"{_MORE_SELECTORS}{_TAGS}"
 
 _ASTRAL = re.compile("[\U000e0000-\U000e0fff]")
 

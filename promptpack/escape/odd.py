@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from promptpack.escape.fold import fold
-from promptpack.escape.hidden import CONTROLS, HIDDEN
+from promptpack.escape.fold import ANGLES, BRACKETS, BRACKETS_CLOSE, WEAK_ANGLES
+from promptpack.escape.hidden import CONTROLS, HIDDEN_ASTRAL, HIDDEN_BMP
 
 _PLAIN = bytes(set(range(128)) - set(CONTROLS))
-_OPENERS = frozenset("<[]&\ue000")  # what the pattern for odd openers looks for, folded
-_LIMIT = 1 << 15
-
-# Characters that were looked at and found harmless; bounded, and the same whatever the order of the texts.
-_harmless: set[str] = set()
+# Characters that only Unicode normalization turns into an ampersand, a bracket or an angle.
+_NORMALIZED = "\uff06\ufe60\u2280\ufe3b\ufe3c\ufe3f"
 
 
 def is_quiet(text: str) -> bool:
@@ -28,20 +25,16 @@ def is_quiet(text: str) -> bool:
     if not rest:
         return True
     odd = rest.decode("utf-8", "surrogatepass")
-    if _harmless.issuperset(odd):
-        return True
-    for char in set(odd) - _harmless:
-        if not _is_harmless(char):
-            return False
-        if len(_harmless) < _LIMIT:
-            _harmless.add(char)
-    return True
-
-
-def _is_harmless(char: str) -> bool:
-    return not _hidden().match(char) and _OPENERS.isdisjoint(fold(char))
+    return not (_harmful().search(odd) or _harmful_astral().search(odd))
 
 
 @lru_cache(maxsize=1)
-def _hidden() -> re.Pattern[str]:
-    return re.compile(f"[{HIDDEN}]")
+def _harmful() -> re.Pattern[str]:
+    openers = ANGLES[1:] + WEAK_ANGLES + BRACKETS[1:] + BRACKETS_CLOSE[1:] + _NORMALIZED
+    return re.compile(f"[{HIDDEN_BMP}{re.escape(openers)}]")
+
+
+@lru_cache(maxsize=1)
+def _harmful_astral() -> re.Pattern[str]:
+    # Apart, because a class that holds characters of both kinds is searched several times slower.
+    return re.compile(f"[{HIDDEN_ASTRAL}]")

@@ -62,8 +62,11 @@ _UNMARKED = frozenset({"tags", "structure", "spotlight", "off"})
 
 def text_changes(text: str, rules: Rules) -> list[Change]:
     """Return what the rules of `tags` (or `strict`, `structure`) change in a text, in order."""
-    changes = [replacement(text, hit) for hit in find(text, shapes_for(rules), rules.labels)]
+    quiet = is_quiet(text)
+    changes = [replacement(text, hit) for hit in find(text, shapes_for(rules), rules.labels, quiet=quiet)]
     strict = rules.level == "strict"
+    if quiet and not strict:
+        return changes
     return merged(changes, [(a, b, REPLACEMENT, "hidden") for a, b in hidden_runs(text, strict=strict)])
 
 

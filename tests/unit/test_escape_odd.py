@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from promptpack.escape import LiveLabels, Rules, escape_text
+from promptpack.escape.fold import WEAK, fold
 from promptpack.escape.odd import is_quiet
 
 RULES = Rules(labels=LiveLabels(None))
@@ -25,11 +26,24 @@ def test_harmless_characters_open_nothing(after: str) -> None:
     assert str(escape_text(text + " < ", RULES)) == text + " < "
 
 
-@pytest.mark.parametrize("text", ["\x00", "a\x1bb", "\ud800", "\u200b", "\ufe0f", "\U000e0041", "\uff1c", "\u3010", "\uff06"])
+def test_whatever_folds_to_an_opener_is_harmful() -> None:
+    """The list of odd openers is typed in; every code point that folds to one has to be on it."""
+    for point in range(128, sys.maxunicode + 1):
+        if point < 0x30000 or point >= 0xE0000:
+            char = chr(point)
+            if not {"<", "[", "]", "&", WEAK}.isdisjoint(fold(char)):
+                assert not is_quiet(char), hex(point)
+
+
+@pytest.mark.parametrize("text", [
+    "\x00", "a\x1bb", "\ud800", "\u200b", "\ufe0f", "\U000e0041", "\uff1c", "\u3010", "\uff06",
+])
 def test_hidden_text_and_odd_openers_are_not_quiet(text: str) -> None:
     assert not is_quiet(text)
 
 
-@pytest.mark.parametrize("text", ["plain", "tab\tand\r\nbreaks", "It’s – “fine” €", "ランプ", "คืน", "हिन्दी", "يومًا", "e\u0301", "😀"])
+@pytest.mark.parametrize("text", [
+    "plain", "tab\tand\r\nbreaks", "It’s – “fine” €", "ランプ", "คืน", "हिन्दी", "يومًا", "e\u0301", "😀",
+])
 def test_ordinary_text_is_quiet(text: str) -> None:
     assert is_quiet(text)
