@@ -24,6 +24,7 @@ from promptpack.packing.candidate import Dropped, DropReason, Packed, Placed
 from promptpack.packing.intake import keep_apart
 from promptpack.packing.pipeline import pack
 from promptpack.packing.place import region
+from promptpack.packing.ranking import rank_order
 from promptpack.payload import PackedSource, Payload, Report
 from promptpack.profiles import Profile, profile
 from promptpack.reading import HASH_MARK
@@ -62,11 +63,13 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     )
     step("history", {"kept": len(fitted.kept), "dropped": len(fitted.dropped), "tokens": fitted.used})
 
+    order = rank_order([one.score for one in sources], [one.id for one in sources], builder.packing.tie)
+    frame.blocks.anticipate([sources[index] for index in order], account.sources)
     packed = pack(
         sources, account.sources, packing=builder.packing, cost=frame.cost, question=content.question
     )
     step("pack", {"sent": len(packed.sources), "dropped": len(packed.dropped), "tokens": packed.used})
-    placed = _pinned_first(packed.sources)
+    placed: Sequence[Placed] = packed.sources  # pinned ones first
     late: list[Dropped] = []
     while True:
         draft = _draft(frame, placed, content, system, question, fitted)
@@ -171,11 +174,6 @@ def _tools(tools: Sequence[Mapping[str, Any]], frame: Frame) -> int:
         ) from error
 
 
-def _pinned_first(placed: Sequence[Placed]) -> list[Placed]:
-    pinned = sorted((one for one in placed if one.source.pinned), key=lambda one: one.rank)
-    return [*pinned, *(one for one in placed if not one.source.pinned)] if pinned else list(placed)
-
-
 def _draft(
     frame: Frame, placed: Sequence[Placed], content: Content, system: Message | None, question: Markup | None,
     fitted: Fitted,
@@ -184,16 +182,20 @@ def _draft(
     blocks = frame.blocks
     labels = blocks.labels.assign([one.chunk_ids for one in placed])
     numbers = [int(label[len(labels.prefix):]) for label in labels.sent]
-    ready = [blocks.prepare(one.source, one.text) for one in placed]
     n = len(placed)
-    sources = [
-        PackedSource(
-            label, one.source, one.text, one.chunk_ids, made.attributes, one.rank, position, region(position, n),
-            blocks.narrowed(made, one.source, one.text, number), one.value,
-        )
-        for position, (one, made, label, number) in enumerate(zip(placed, ready, labels.sent, numbers, strict=True))
-    ]
-    texts = [blocks.block(made, one.source, number) for made, one, number in zip(ready, placed, numbers, strict=True)]
+    ready: list[Ready] = []
+    sources: list[PackedSource] = []
+    texts: list[str] = []
+    for position, (one, label, number) in enumerate(zip(placed, labels.sent, numbers, strict=True)):
+        source, text = one.source, one.text
+        made = blocks.prepare(source, text)
+        tokens = blocks.narrowed(made, source, text, number)
+        ready.append(made)
+        texts.append(blocks.block(made, source, number))
+        sources.append(PackedSource(
+            label, source, text, one.chunk_ids, made.attributes, one.rank, position, region(position, n), tokens,
+            one.value,
+        ))
     history = fitted.messages
     split = sum(one.source.pinned for one in placed) if history else 0
     messages = [system] if system else []

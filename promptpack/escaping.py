@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from promptpack.errors import OptionError, quote
-from promptpack.escape import Escaped, LiveLabels, Rules, escape_attribute, escape_text, is_inert
+from promptpack.escape import (
+    Edit,
+    LiveLabels,
+    Rules,
+    escape_attribute,
+    escape_text,
+    is_inert,
+    is_inert_attribute,
+)
 from promptpack.protocols import Escaper
 
 
@@ -30,9 +38,12 @@ class Escaping:
         """Tell, quickly, that a passage would be left as it is."""
         return self.custom is None and is_inert(text, self.rules)
 
-    def attribute(self, value: str) -> Escaped:
-        """Escape the value of a field."""
-        return escape_attribute(value, self.rules)
+    def attribute(self, value: str) -> tuple[str, tuple[Edit, ...]]:
+        """Escape the value of a field; return it with what was changed."""
+        if is_inert_attribute(value, self.rules):
+            return value, ()
+        escaped = escape_attribute(value, self.rules)
+        return str(escaped), tuple(escaped.edits)
 
     def turn(self, text: str, role: str) -> Markup:
         """Escape text of the history: labels are dead there, but for those that an assistant was given."""

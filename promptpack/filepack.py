@@ -40,7 +40,7 @@ def pack_files(
         sources, budget, packing=Packing(select="priority", place="best_first", dedup="off", tie="input"),
         cost=TextCost(count),
     )
-    text = SEPARATOR.join(placed.text for placed in packed.sources)
+    text = packed.render(SEPARATOR)
     lines = [
         f"[promptpack] {packed.used}/{budget} tokens used "
         f"({len(packed.sources)} included, {len(packed.dropped)} dropped)"
@@ -50,7 +50,7 @@ def pack_files(
         for one in packed.sources
     ]
     lines += [f"  - {out.source.id}: dropped" for out in packed.dropped]
-    extra = count(text) - packed.used
+    extra = packed.overhead(count, SEPARATOR)
     if extra > 0:
         lines.append(f"  separators: {extra} tok on top, {packed.used + extra} in all")
     return text, lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ def read_text(path: str, *, lenient: bool = False) -> str:
         if path == "-":
             stdin: BinaryIO | None = getattr(sys.stdin, "buffer", None)
             if stdin is None:
-                raise SourceError("-: there is no standard input to read", field="file")
+                raise OSError(errno.EBADF, "there is no standard input")
             data = stdin.read(LARGEST + 1)
         else:
             with Path(path).open("rb") as file:

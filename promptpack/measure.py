@@ -16,6 +16,7 @@ from promptpack.tokens.boundary import cuts_here
 
 NUMBERS = ("n", "label")
 TEXT = "text"
+_ZEROS = dict.fromkeys(map(ord, "123456789"), "0")
 
 
 class Meter:
@@ -53,7 +54,7 @@ class Meter:
             value = values[gap]
             tokens = seen.get(value)
             if tokens is None:
-                tokens = seen[value] = count(segment.fill(values))
+                tokens = seen[value] = self._field(gap, segment, seen, value)
             total += tokens
         if self._others:
             filled = {**values, **self._number(number)}
@@ -69,6 +70,20 @@ class Meter:
             return total + count(body)
         before = self._before.fill({**values, **self._number(number)})
         return total + count(before + body) - count(before)
+
+    def body(self, text: str) -> str:
+        """Return the piece that a text is counted in, where it is counted alone."""
+        return text if self._text is None else text + self._text.literals[1]
+
+    def _field(self, gap: str, segment: Shape, seen: dict[str, int], value: str) -> int:
+        """Count a field that is new; ids and dates mostly differ in their digits alone, and then cost the same."""
+        if self._uniform and value.isascii():
+            alike = value.translate(_ZEROS)
+            tokens = seen.get(alike)
+            if tokens is None:
+                tokens = seen[alike] = self._counter(segment.fill({gap: alike}))
+            return tokens
+        return self._counter(segment.fill({gap: value}))
 
     def fixed(self, number: int) -> int:
         """Return the tokens of the parts that hold nothing but the label and its number."""

@@ -262,8 +262,9 @@ def _read_message(data: Mapping[str, Any]) -> Message:
     content = _value(data["content"])
     return Message(
         _typed(data, "role", str), tuple(content) if isinstance(content, list) else content,
-        name=_value(data.get("name")), tool_calls=tuple(_value(data.get("tool_calls", []))),
-        tool_call_id=_value(data.get("tool_call_id")), extra=_value(data.get("extra", {})),
+        name=_value(data.get("name")), tool_call_id=_value(data.get("tool_call_id")),
+        tool_calls=tuple(_typed(data, "tool_calls", list)) if "tool_calls" in data else (),
+        extra=_typed(data, "extra", dict) if "extra" in data else {},
         keys=_texts(data, "keys") if "keys" in data else (),
     )
 

@@ -11,7 +11,7 @@ unclosed code fence, plain-word instructions, and links that carry data out.
 
 from __future__ import annotations
 
-from promptpack.escape.attribute import escape_attribute
+from promptpack.escape.attribute import escape_attribute, is_inert_attribute
 from promptpack.escape.check import Found, check, scan
 from promptpack.escape.escaped import Edit, Escaped, EscapedAttribute, source_span
 from promptpack.escape.names import reserved_names
@@ -30,6 +30,7 @@ __all__ = [
     "escape_attribute",
     "escape_text",
     "is_inert",
+    "is_inert_attribute",
     "reserved_names",
     "scan",
     "source_span",

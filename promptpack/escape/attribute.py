@@ -56,11 +56,20 @@ def escape_attribute(value: object, rules: Rules, cap: int = CAP) -> EscapedAttr
             return value
         value = unescape_edits(value)
     text = _text_of(value)
-    if len(text) <= cap and rules.level != "html" and not rules.reserved and _PLAIN.fullmatch(text):
+    if is_inert_attribute(text, rules, cap):
         return EscapedAttribute.of(text)
     line, first = apply(text, _single_line(text, cap))
     shown, second = apply(line, _escapes(line, rules))
     return EscapedAttribute.of(shown, _composed(first, second))
+
+
+def is_inert_attribute(text: str, rules: Rules, cap: int = CAP) -> bool:
+    """Tell, quickly, that a text is an attribute's value as it is; False where it has to be looked at closely.
+
+    >>> is_inert_attribute("Returns and refunds", Rules()), is_inert_attribute('The "best"', Rules())
+    (True, False)
+    """
+    return len(text) <= cap and rules.level != "html" and not rules.reserved and _PLAIN.fullmatch(text) is not None
 
 
 def _text_of(value: object) -> str:

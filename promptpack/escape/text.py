@@ -48,11 +48,20 @@ def escape_text(text: str, rules: Rules) -> Escaped:
 def is_inert(text: str, rules: Rules) -> bool:
     """Tell, quickly, that escaping would leave a text as it is; False where it has to be looked at closely.
 
-    >>> is_inert("Nothing to see.", Rules()), is_inert("a < b", Rules())
+    >>> is_inert("if a[0] < b: ...", Rules()), is_inert("see [S1]", Rules())
     (True, False)
     """
-    if "<" in text or "[" in text or "&" in text or "]~" in text or rules.reserved or rules.level not in _UNMARKED:
+    if rules.reserved or rules.level not in _UNMARKED:
         return False
+    if rules.level != "off" and ("<" in text or "[" in text or "&" in text or "]~" in text):
+        shapes = shapes_for(rules)
+        if (
+            ("<" in text and (shapes.tags.search(text) or "<!" in text))
+            or ("[" in text and shapes.brackets.search(text))
+            or ("&" in text and (shapes.references.search(text) or "#60;!" in text))
+            or "]~" in text
+        ):
+            return False
     return is_quiet(text)
 
 

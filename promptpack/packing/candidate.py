@@ -6,7 +6,7 @@ A `Candidate` is a source on its way through the stages. In the end each source 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
@@ -159,7 +159,8 @@ class Packed:
     def render(self, separator: str = "\n\n") -> str:
         """Return the texts in prompt order, joined; an empty text has its place too.
 
-        The separators are text as well: they are in `used` only if the cost callable counts them.
+        The separators are text as well: they are in `used` only if the cost callable counts them; what they
+        cost is `overhead`.
 
         >>> a, b = Source("a", "One."), Source("b", "Two.")
         >>> placed = [Placed(s, s.text, i + 1, i, "start", 1.0, 1, (s.id,)) for i, s in enumerate((a, b))]
@@ -167,3 +168,15 @@ class Packed:
         'One. | Two.'
         """
         return separator.join(placed.text for placed in self.sources)
+
+    def overhead(self, count: Callable[[str], int], separator: str = "\n\n") -> int:
+        """Return what the joined text costs beyond the texts in it, in tokens: mostly the separators.
+
+        count: the counter that priced the bare texts. May be below 0 where texts cost less together.
+
+        >>> a, b = Source("a", "One."), Source("b", "Two.")
+        >>> placed = [Placed(s, s.text, i + 1, i, "start", 1.0, 4, (s.id,)) for i, s in enumerate((a, b))]
+        >>> Packed(tuple(placed), (), None, 8).overhead(len, " | ")
+        3
+        """
+        return count(self.render(separator)) - sum(count(placed.text) for placed in self.sources)

@@ -162,7 +162,8 @@ def _opening_alone(texts: Sequence[str]) -> frozenset[int]:
     """Return which texts have opening words that no other has, and so equal none: they need not be folded."""
     openings: dict[str, list[int]] = {}
     for at, text in enumerate(texts):
-        openings.setdefault(folded(" ".join(text.split(None, 4)[:4])), []).append(at)
+        opening = " ".join(text.split(None, 3)[:3])
+        openings.setdefault(opening if opening.isascii() else folded(opening), []).append(at)
     return frozenset(group[0] for group in openings.values() if len(group) == 1)
 
 

@@ -97,6 +97,25 @@ def diversify(candidates: Sequence[Candidate], policy: Diversity) -> list[Candid
     return [pool[at] for at in order] + rest
 
 
+def priorities(scores: Sequence[float], picked: int) -> list[float]:
+    """Return numbers that rank sources as `diversify` ordered them, for a ranking that goes by numbers.
+
+    scores: those before, in the new order; picked: how many of them, from the start, were ranked anew. The
+    k-th of n picked ones (from 0) gets n - k plus a millionth of its score, as in rag-chunk-reorder. The others
+    keep their scores where all of them are below 1, else they are lowered together until the best of them is
+    0, so that they rank below the picked ones. A single source keeps its score.
+
+    >>> priorities([9.5, 8.5, 0.1, 7.5], 2)
+    [2.0000095, 1.0000085, -7.4, 0.0]
+    """
+    if len(scores) < 2:
+        return list(scores)
+    n, rest = min(picked, len(scores)), scores[picked:]
+    lower = max(rest, default=0.0)
+    lower = lower if lower >= 1 else 0.0
+    return [n - k + score * 1e-6 for k, score in enumerate(scores[:n])] + [score - lower for score in rest]
+
+
 def mmr(
     relevance: Sequence[float],
     similarity: Sequence[Sequence[float]] | Callable[[int, int], float],

@@ -32,7 +32,8 @@ def admit(sources: Iterable[Source], validate: Validate = "strict") -> Admitted:
     "strict" refuses a number that is not finite (score, priority, position, reliability) with
     SourceError, and an id that occurs twice with DuplicateIdError. "coerce" repairs both and says
     so: a score or priority becomes 0, a position or reliability unknown, and the second `x` becomes
-    `x~2`. Anything that is no Source is refused by both. Linear in the number of sources.
+    `x~2`. Anything that is no Source, and an empty id, which could not be told from a missing one, is
+    refused by both. Linear in the number of sources.
 
     >>> admitted = admit([Source("a", "x", float("nan")), Source("a", "y", 0.5)], "coerce")
     >>> [(source.id, source.score) for source in admitted.sources]
@@ -50,6 +51,10 @@ def admit(sources: Iterable[Source], validate: Validate = "strict") -> Admitted:
     for index, source in enumerate(_listed(sources)):
         if not isinstance(source, Source):
             raise SourceError(f"sources[{index}]: expected a Source, got {quote(source)}", index=index)
+        if not source.id:
+            raise SourceError(
+                f"sources[{index}]: id: expected a text that is not empty", id=source.id, index=index, field="id"
+            )
         if not _all_finite(source):
             source = _repaired(source, index, validate, notes)
         if source.id in seen:

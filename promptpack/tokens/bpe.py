@@ -71,23 +71,19 @@ class BpeCounter(BaseCounter):
         texts = list(texts)
         for text in texts:
             check_text(text)
-        self._ready()
-        many = self._many
-        if many is not None:
-            new = [
-                text for text in dict.fromkeys(texts)
-                if self._known(text) is None and type(text) is str and not self._unsafe(text)
-            ]
+        engine = self._ready()
+        new = [text for text in dict.fromkeys(texts) if self._known(text) is None and type(text) is str]
+        if self._many is not None:
+            new = [text for text in new if not self._unsafe(text)]
             try:
-                counts = many(new) if new else []
-            except UnicodeEncodeError:
-                pass  # one of them has lone surrogates: each is counted by itself below
-            else:
-                for text, count in zip(new, counts, strict=True):
-                    self._memo.put(text, count)
-                found = dict(zip(new, counts, strict=True))
-                return [found[text] if text in found else self(text) for text in texts]
-        return [self(text) for text in texts]
+                counts = self._many(new) if new else []
+            except UnicodeEncodeError:  # one of them has lone surrogates: each is counted by itself
+                counts = [engine(text) for text in new]
+        else:
+            counts = [engine(text) for text in new]  # nothing runs in between, which the tokenizer likes
+        self._memo.put_many(new, counts)
+        found = dict(zip(new, counts, strict=True))
+        return [found[text] if text in found else self(text) for text in texts]
 
     def _measure(self, text: str) -> int:
         engine = self._engine or self._ready()

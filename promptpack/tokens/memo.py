@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from itertools import islice
 from sys import getsizeof
 
@@ -58,6 +59,24 @@ class Memo:
             self._bytes += size
             if self._bytes > self.max_bytes or len(self.table) > self.max_entries:
                 self._forget()
+
+    def put_many(self, texts: Sequence[str], counts: Sequence[int]) -> None:
+        """Keep several counts at once.
+
+        >>> memo = Memo()
+        >>> memo.put_many(["a", "b c"], [1, 2])
+        >>> memo.table
+        {'a': 1, 'b c': 2}
+        """
+        table = self.table
+        with self._lock:
+            for text, count in zip(texts, counts, strict=True):
+                size = getsizeof(text)
+                if size <= self.max_text and text not in table:
+                    table[text] = count
+                    self._bytes += size
+                    if self._bytes > self.max_bytes or len(table) > self.max_entries:
+                        self._forget()
 
     def clear(self) -> None:
         """Forget every count.

@@ -22,8 +22,9 @@ def test_a_name_never_changes_its_passage(turns: list[list[tuple[str, ...]]], pr
             assert ever.setdefault(label, ids) == ids
         assert dict(labels.carried) == ever
         assert len(set(ever.values())) == len(ever)  # both ways
-        assert sorted(ever, key=lambda label: int(label[len(prefix):])) == [
-            f"{prefix}{n}" for n in range(1, len(ever) + 1)  # no number is left out
+        assert sorted(ever, key=lambda label: int(label[len(prefix) :])) == [
+            f"{prefix}{n}"
+            for n in range(1, len(ever) + 1)  # no number is left out
         ]
         assert set(labels.stale) | set(labels) == set(ever)
         assert not set(labels.stale) & set(labels)

@@ -28,13 +28,22 @@ ALL = [
     (PromptpackError("m"), Exception, {}),
     (SourceError("m", id="a", index=3, field="text"), ValueError, {"id": "a", "index": 3, "field": "text"}),
     (DuplicateIdError("m", id="a", index=1, field="id"), ValueError, {"id": "a", "index": 1, "field": "id"}),
-    (OptionError("m", name="place", given=5, known=["x", "y"]), ValueError,
-     {"name": "place", "given": 5, "known": ("x", "y")}),
-    (BudgetError("m", budget=(1, 2), needed=7, partial=[1]), ValueError,
-     {"budget": (1, 2), "needed": 7, "partial": [1]}),
+    (
+        OptionError("m", name="place", given=5, known=["x", "y"]),
+        ValueError,
+        {"name": "place", "given": 5, "known": ("x", "y")},
+    ),
+    (
+        BudgetError("m", budget=(1, 2), needed=7, partial=[1]),
+        ValueError,
+        {"budget": (1, 2), "needed": 7, "partial": [1]},
+    ),
     (TokenizerError("m", name="words"), RuntimeError, {"name": "words"}),
-    (TemplateLookupError("m", name="x", known=["a"], searched=["b"]), LookupError,
-     {"name": "x", "given": "x", "known": ("a",), "searched": ("b",)}),
+    (
+        TemplateLookupError("m", name="x", known=["a"], searched=["b"]),
+        LookupError,
+        {"name": "x", "given": "x", "known": ("a",), "searched": ("b",)},
+    ),
     (TemplateRenderError("m", template="t/user.j2", lineno=4), ValueError, {"template": "t/user.j2", "lineno": 4}),
     (RerankError("m"), RuntimeError, {}),
     (CitationError("m", verification={"ok": False}), ValueError, {"verification": {"ok": False}}),
@@ -57,10 +66,17 @@ def test_errors_are_the_builtin_that_callers_expect(
     assert {name: getattr(error, name) for name in fields} == fields
 
 
-@pytest.mark.parametrize("way", [
-    *(lambda error, p=protocol: pickle.loads(pickle.dumps(error, p)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)),
-    copy.copy, copy.deepcopy,
-])
+@pytest.mark.parametrize(
+    "way",
+    [
+        *(
+            lambda error, p=protocol: pickle.loads(pickle.dumps(error, p))
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+        ),
+        copy.copy,
+        copy.deepcopy,
+    ],
+)
 @pytest.mark.parametrize(("error", "builtin", "fields"), ALL, ids=NAMES)
 def test_errors_come_back_whole(error: PromptpackError, builtin: type, fields: dict[str, object], way: object) -> None:
     """A process pool would show "missing 1 required keyword-only argument" instead of the error."""
@@ -86,12 +102,29 @@ def test_notes_of_an_error_are_kept() -> None:
     assert pickle.loads(pickle.dumps(error)).__notes__ == ["seen while reading a.jsonl"]
 
 
-@pytest.mark.parametrize(("value", "shown"), [
-    (None, "None"), (True, "True"), (3, "3"), (-2.5, "-2.5"), (float("nan"), "nan"), (float("inf"), "inf"),
-    ("a", "'a'"), ("", "''"), ("a\x00\n", "'a\\x00\\n'"), ("\ud800", "'\\ud800'"), ("it's", '"it\'s"'),
-    (10**5000, "a very large integer"), (-(10**5000), "a very large integer"), (b"abc", "a value of type bytes"),
-    (Decimal("1"), "a value of type Decimal"), ([1], "a value of type list"), (object, "a value of type type"),
-], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "None"),
+        (True, "True"),
+        (3, "3"),
+        (-2.5, "-2.5"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        ("a", "'a'"),
+        ("", "''"),
+        ("a\x00\n", "'a\\x00\\n'"),
+        ("\ud800", "'\\ud800'"),
+        ("it's", '"it\'s"'),
+        (10**5000, "a very large integer"),
+        (-(10**5000), "a very large integer"),
+        (b"abc", "a value of type bytes"),
+        (Decimal("1"), "a value of type Decimal"),
+        ([1], "a value of type list"),
+        (object, "a value of type type"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
 def test_quote(value: object, shown: str) -> None:
     assert quote(value) == shown
 
@@ -105,10 +138,20 @@ def test_quote_is_short_and_can_be_encoded() -> None:
         assert line[:-1].endswith("...")
 
 
-@pytest.mark.parametrize(("given", "hint"), [
-    ("fild", "did you mean 'fold'?"), ("FOLD", "did you mean 'fold'?"), ("zzz", None), (5, None), (None, None),
-    ("x" * 10**6, None), ("\ud800", None), ("", None),
-], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("fild", "did you mean 'fold'?"),
+        ("FOLD", "did you mean 'fold'?"),
+        ("zzz", None),
+        (5, None),
+        (None, None),
+        ("x" * 10**6, None),
+        ("\ud800", None),
+        ("", None),
+    ],
+    ids=lambda one: type(one).__name__,
+)
 def test_unknown_names_the_choices(given: object, hint: str | None) -> None:
     error = OptionError.unknown("place", given, ("fold", "best_first"))
     assert error.name == "place"

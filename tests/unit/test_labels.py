@@ -14,9 +14,27 @@ from promptpack.errors import OptionError
 from promptpack.labels import LAST, Labels, number
 
 
-@pytest.mark.parametrize("prefix", [
-    "", " ", "S1", "S-", "ß", "Ｓ", "S\n", "S" * 13, None, 5, b"S", ["S"], "\ud800", "S" * 10**6, "S\x00",
-], ids=lambda one: f"{type(one).__name__}")
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        " ",
+        "S1",
+        "S-",
+        "ß",
+        "Ｓ",
+        "S\n",
+        "S" * 13,
+        None,
+        5,
+        b"S",
+        ["S"],
+        "\ud800",
+        "S" * 10**6,
+        "S\x00",
+    ],
+    ids=lambda one: f"{type(one).__name__}",
+)
 def test_prefixes_that_no_citation_could_have(prefix: object) -> None:
     with pytest.raises(OptionError, match="prefix has 1 to 12 ASCII letters") as caught:
         Labels(prefix)  # type: ignore[arg-type]
@@ -24,32 +42,80 @@ def test_prefixes_that_no_citation_could_have(prefix: object) -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("carried", [
-    None, 5, "S1", ["S1"], {("S1",): "a"}, {1: "a"}, {None: "a"}, {"S0": "a"}, {"S01": "a"}, {"S": "a"}, {"s1": "a"},
-    {"S10000": "a"}, {"S-1": "a"}, {"S1 ": "a"}, {"T1": "a"}, {"S١": "a"}, {"S1": None}, {"S1": 5}, {"S1": b"a"},
-    {"S1": ()}, {"S1": []}, {"S1": (None,)}, {"S1": ("a", 5)}, {"S1": {"a"}}, {"S1": {"a": 1}}, {"S1": (("a",),)},
-    {"S1": "a", "S2": ("a",)}, {"S1": object()}, {"S1": iter("ab")}, {"S" + "1" * 10**6: "a"},
-], ids=lambda one: str(one)[:30])
+@pytest.mark.parametrize(
+    "carried",
+    [
+        None,
+        5,
+        "S1",
+        ["S1"],
+        {("S1",): "a"},
+        {1: "a"},
+        {None: "a"},
+        {"S0": "a"},
+        {"S01": "a"},
+        {"S": "a"},
+        {"s1": "a"},
+        {"S10000": "a"},
+        {"S-1": "a"},
+        {"S1 ": "a"},
+        {"T1": "a"},
+        {"S١": "a"},
+        {"S1": None},
+        {"S1": 5},
+        {"S1": b"a"},
+        {"S1": ()},
+        {"S1": []},
+        {"S1": (None,)},
+        {"S1": ("a", 5)},
+        {"S1": {"a"}},
+        {"S1": {"a": 1}},
+        {"S1": (("a",),)},
+        {"S1": "a", "S2": ("a",)},
+        {"S1": object()},
+        {"S1": iter("ab")},
+        {"S" + "1" * 10**6: "a"},
+    ],
+    ids=lambda one: str(one)[:30],
+)
 def test_carried_maps_that_are_none(carried: object) -> None:
-    with pytest.raises(OptionError, match="^labels: ") as caught:
+    with pytest.raises(OptionError, match=r"^labels: ") as caught:
         Labels(carried=carried)  # type: ignore[arg-type]
     assert caught.value.name in ("carried", "label")
     assert len(str(caught.value)) < 250
 
 
-@pytest.mark.parametrize("sent", [None, 5, "S1", {"S1"}, {"S1": 1}, ("S2",), (None,), ([1],), ("S1", "S1"), iter(["S1"])])
+@pytest.mark.parametrize(
+    "sent", [None, 5, "S1", {"S1"}, {"S1": 1}, ("S2",), (None,), ([1],), ("S1", "S1"), iter(["S1"])]
+)
 def test_sent_labels_that_are_none(sent: object) -> None:
-    with pytest.raises(OptionError, match="^labels: ") as caught:
+    with pytest.raises(OptionError, match=r"^labels: ") as caught:
         Labels(carried={"S1": "a"}, sent=sent)  # type: ignore[arg-type]
     assert caught.value.name == "sent"
 
 
-@pytest.mark.parametrize("passages", [
-    None, 5, "ab", [None], [5], [[]], [()], [[5]], [{"a"}], [("a",), ("a",)], ["a", ("a",)], {"a": 1}, iter(["a"]),
-], ids=lambda one: str(one)[:30])
+@pytest.mark.parametrize(
+    "passages",
+    [
+        None,
+        5,
+        "ab",
+        [None],
+        [5],
+        [[]],
+        [()],
+        [[5]],
+        [{"a"}],
+        [("a",), ("a",)],
+        ["a", ("a",)],
+        {"a": 1},
+        iter(["a"]),
+    ],
+    ids=lambda one: str(one)[:30],
+)
 def test_passages_that_are_none(passages: object) -> None:
     """One passage under two labels, or one label for two, and the answer cannot be resolved."""
-    with pytest.raises(OptionError, match="^labels: ") as caught:
+    with pytest.raises(OptionError, match=r"^labels: ") as caught:
         Labels().assign(passages)  # type: ignore[arg-type]
     assert caught.value.name in ("passages", "carried")
 
@@ -111,10 +177,17 @@ def test_it_is_a_mapping() -> None:
         labels["S3"]
 
 
-@pytest.mark.parametrize("labels", [
-    Labels(), Labels("Doc"), Labels().assign([("a",), ("b", "c")]), Labels().assign([("a",)]).carry().assign([("b",)]),
-    Labels().assign([("\ud800",), ("\x00",), ("",)]),
-], ids=str)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        Labels(),
+        Labels("Doc"),
+        Labels().assign([("a",), ("b", "c")]),
+        Labels().assign([("a",)]).carry().assign([("b",)]),
+        Labels().assign([("\ud800",), ("\x00",), ("",)]),
+    ],
+    ids=str,
+)
 def test_copies_are_equal_and_work(labels: Labels) -> None:
     stored = Labels.from_dict(json.loads(json.dumps(labels.to_dict())))
     for one in (pickle.loads(pickle.dumps(labels)), copy.copy(labels), copy.deepcopy(labels), replace(labels), stored):
@@ -134,10 +207,24 @@ def test_what_went_in_can_change_later() -> None:
     assert labels.highest == 1
 
 
-@pytest.mark.parametrize("data", [
-    None, 5, "x", [], {"prefix": None}, {"carried": []}, {"carried": {"S1": None}}, {"sent": None}, {"sent": "S1"},
-    {"sent": ["S1"]}, {"prefix": "T", "carried": {"S1": ["a"]}}, {"sent": 5},
-], ids=str)
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        5,
+        "x",
+        [],
+        {"prefix": None},
+        {"carried": []},
+        {"carried": {"S1": None}},
+        {"sent": None},
+        {"sent": "S1"},
+        {"sent": ["S1"]},
+        {"prefix": "T", "carried": {"S1": ["a"]}},
+        {"sent": 5},
+    ],
+    ids=str,
+)
 def test_from_dict_refuses(data: object) -> None:
-    with pytest.raises(OptionError, match="^labels: "):
+    with pytest.raises(OptionError, match=r"^labels: "):
         Labels.from_dict(data)  # type: ignore[arg-type]

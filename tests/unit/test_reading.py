@@ -19,7 +19,16 @@ import numpy as np
 import pytest
 
 from promptpack.errors import OptionError, SourceError
-from promptpack.reading import HASH_MARK, ID_KEYS, METADATA_KEYS, SCORE_KEYS, TEXT_KEYS, content_id, read_source, read_sources
+from promptpack.reading import (
+    HASH_MARK,
+    ID_KEYS,
+    METADATA_KEYS,
+    SCORE_KEYS,
+    TEXT_KEYS,
+    content_id,
+    read_source,
+    read_sources,
+)
 from promptpack.source import Cut, Source
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +40,7 @@ def one(item: Any) -> Source:
 
 
 # Objects with the attributes that the frameworks' own have.
+
 
 @dataclass
 class LangChainDocument:
@@ -120,8 +130,13 @@ class TestFrameworks:
 
     def test_llamaindex_node(self) -> None:
         node = TextNode(
-            "Text.", {"file_name": "a.md", "secret": "x", "date": "2026-01-02"}, "n1", ["secret", "date"],
-            start_char_idx=10, end_char_idx=15, ref_doc_id="doc",
+            "Text.",
+            {"file_name": "a.md", "secret": "x", "date": "2026-01-02"},
+            "n1",
+            ["secret", "date"],
+            start_char_idx=10,
+            end_char_idx=15,
+            ref_doc_id="doc",
         )
         source = one(node)
         assert (source.id, source.document, source.start, source.end) == ("n1", "doc", 10, 15)
@@ -189,22 +204,48 @@ class TestMappings:
         assert (source.text, source.id, dict(source.metadata)) == ("b", "5", {"snippet": "c"})
 
     def test_names_of_fields_fill_them(self) -> None:
-        source = one({
-            "text": "x", "document": "d", "position": 3, "updated": "2026", "reliability": 0.5, "priority": 2,
-            "required": True, "pinned": False, "tokens": 4, "start": 1, "end": 2, "cut": {"keep": "end", "min_tokens": 5},
-        })
+        source = one(
+            {
+                "text": "x",
+                "document": "d",
+                "position": 3,
+                "updated": "2026",
+                "reliability": 0.5,
+                "priority": 2,
+                "required": True,
+                "pinned": False,
+                "tokens": 4,
+                "start": 1,
+                "end": 2,
+                "cut": {"keep": "end", "min_tokens": 5},
+            }
+        )
         assert source == Source(
-            source.id, "x", document="d", position=3, updated="2026", reliability=0.5, priority=2, required=True,
-            tokens=4, start=1, end=2, cut=Cut("end", 5),
+            source.id,
+            "x",
+            document="d",
+            position=3,
+            updated="2026",
+            reliability=0.5,
+            priority=2,
+            required=True,
+            tokens=4,
+            start=1,
+            end=2,
+            cut=Cut("end", 5),
         )
 
-    @pytest.mark.parametrize(("field", "key", "value"), [
-        *(("updated", key, "2026-01-01") for key in ("updated", "date", "timestamp", "updated_at")),
-        ("updated", "timestamp", 1_700_000_000), ("updated", "date", date(2026, 1, 1)),
-        *(("document", key, "d") for key in ("document", "doc", "source_id", "sourceId", "ref_doc_id")),
-        *(("position", key, 3) for key in ("position", "index", "sectionIndex")),
-        ("score", "score", 0.5),
-    ])
+    @pytest.mark.parametrize(
+        ("field", "key", "value"),
+        [
+            *(("updated", key, "2026-01-01") for key in ("updated", "date", "timestamp", "updated_at")),
+            ("updated", "timestamp", 1_700_000_000),
+            ("updated", "date", date(2026, 1, 1)),
+            *(("document", key, "d") for key in ("document", "doc", "source_id", "sourceId", "ref_doc_id")),
+            *(("position", key, 3) for key in ("position", "index", "sectionIndex")),
+            ("score", "score", 0.5),
+        ],
+    )
     def test_metadata_fills_what_is_empty(self, field: str, key: str, value: Any) -> None:
         source = one({"text": "x", "metadata": {key: value}})
         assert getattr(source, field) == value
@@ -215,9 +256,20 @@ class TestMappings:
         source = one({"text": "x", "score": 0.9, "document": "d", "position": 1, "updated": "2026", "metadata": meta})
         assert (source.score, source.document, source.position, source.updated) == (0.9, "d", 1, "2026")
 
-    @pytest.mark.parametrize("value", [
-        float("nan"), float("inf"), "0.5", True, None, [], Decimal("0.5"), pytest.param(10**400, id="huge"),
-    ], ids=lambda v: type(v).__name__)
+    @pytest.mark.parametrize(
+        "value",
+        [
+            float("nan"),
+            float("inf"),
+            "0.5",
+            True,
+            None,
+            [],
+            Decimal("0.5"),
+            pytest.param(10**400, id="huge"),
+        ],
+        ids=lambda v: type(v).__name__,
+    )
     def test_scores_in_metadata_that_are_none(self, value: Any) -> None:
         """Metadata is a free field: what is no finite number there is no score, and no error."""
         score = one({"text": "x", "metadata": {"score": value}}).score
@@ -253,7 +305,9 @@ class TestMappings:
 
     def test_numbers_of_numpy_become_plain(self) -> None:
         """A payload with numpy numbers in its sources could not be read back."""
-        source = one({"text": "x", "id": np.int64(3), "score": np.float32(0.5), "metadata": {"date": np.int64(1_700_000_000)}})
+        source = one(
+            {"text": "x", "id": np.int64(3), "score": np.float32(0.5), "metadata": {"date": np.int64(1_700_000_000)}}
+        )
         assert source.id == "3"
         assert type(source.score) is float
         assert type(source.updated) is int
@@ -261,9 +315,19 @@ class TestMappings:
     def test_keys_that_are_numbers(self) -> None:
         assert dict(one({"text": "x", "metadata": {1: "a", 2.5: "b"}}).metadata) == {"1": "a", "2.5": "b"}
 
-    @pytest.mark.parametrize("meta", [
-        {None: 1}, {("a",): 1}, {b"a": 1}, {True: 1}, {float("nan"): 1}, {10**5000: 1}, {1: "a", "1": "b"},
-    ], ids=["none", "tuple", "bytes", "bool", "nan", "huge", "twice"])
+    @pytest.mark.parametrize(
+        "meta",
+        [
+            {None: 1},
+            {("a",): 1},
+            {b"a": 1},
+            {True: 1},
+            {float("nan"): 1},
+            {10**5000: 1},
+            {1: "a", "1": "b"},
+        ],
+        ids=["none", "tuple", "bytes", "bool", "nan", "huge", "twice"],
+    )
     def test_keys_that_are_no_names(self, meta: Any) -> None:
         with pytest.raises(SourceError, match="metadata: a key ") as caught:
             one({"text": "x", "metadata": meta})
@@ -277,9 +341,13 @@ class TestPairsAndTexts:
         assert one(({"text": "x", "id": "a", "score": 0.1}, Fraction(1, 2))).score == 0.5
         assert one((Source("a", "x", 0.1), np.int64(3))).score == 3
 
-    @pytest.mark.parametrize("score", [None, True, "0.5", b"1", [], 1j, Decimal("0.5"), object()], ids=lambda v: type(v).__name__)
+    @pytest.mark.parametrize(
+        "score", [None, True, "0.5", b"1", [], 1j, Decimal("0.5"), object()], ids=lambda v: type(v).__name__
+    )
     def test_pairs_without_a_number(self, score: Any) -> None:
-        with pytest.raises(SourceError, match=r"sources\[0\]: expected a pair \(item, score\) with a number as score, got") as caught:
+        with pytest.raises(
+            SourceError, match=r"sources\[0\]: expected a pair \(item, score\) with a number as score, got"
+        ) as caught:
             one(("Text.", score))
         assert (caught.value.index, caught.value.field) == (0, "score")
 
@@ -319,11 +387,15 @@ class TestPairsAndTexts:
         texts = ["a", "\u00e9", "\ud800", "\U0001f600", "Long text. " * 100]
         code = (
             "import sys; from promptpack.reading import content_id\n"
-            f"sys.stdout.write(' '.join(content_id(text) for text in {ascii(texts)}))"
+            f"sys.stdout.write(' '.join(content_id(text) for text in {texts!a}))"
         )
         for seed in ("0", "4711"):
             run = subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT,
+                [sys.executable, "-c", code],
+                capture_output=True,
+                text=True,
+                check=True,
+                cwd=ROOT,
                 env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
             )
             assert run.stdout.split() == [content_id(text) for text in texts]
@@ -347,13 +419,30 @@ class TestManyItems:
         with pytest.raises(ConnectionError):
             list(read_sources(broken()))
 
-    @pytest.mark.parametrize("items", [
-        None, 5, "text", b"text", {"text": "x"}, Source("a", "x"), 1.5, True, object(), {"a", "b"}, frozenset("ab"),
-        {"text": "x"}.keys(), LangChainDocument("x"),
-    ], ids=lambda v: type(v).__name__)
+    @pytest.mark.parametrize(
+        "items",
+        [
+            None,
+            5,
+            "text",
+            b"text",
+            {"text": "x"},
+            Source("a", "x"),
+            1.5,
+            True,
+            object(),
+            {"a", "b"},
+            frozenset("ab"),
+            {"text": "x"}.keys(),
+            LangChainDocument("x"),
+        ],
+        ids=lambda v: type(v).__name__,
+    )
     def test_no_list_of_sources(self, items: Any) -> None:
         """A set would be packed in another order in every run."""
-        with pytest.raises(SourceError, match="^sources: expected an iterable of sources, got a value of type") as caught:
+        with pytest.raises(
+            SourceError, match=r"^sources: expected an iterable of sources, got a value of type"
+        ) as caught:
             list(read_sources(items))
         assert caught.value.field == "sources"
 
@@ -366,26 +455,84 @@ class TestManyItems:
 
 
 BAD = [
-    None, 5, 1.5, True, b"bytes", object(), Source, LangChainDocument, {"a"}, 1j, iter([]), lambda: None, ...,
-    SimpleNamespace(), SimpleNamespace(page_content="x"), {}, {"id": "a"}, {"text": None}, {"text": 5}, {"text": b"x"},
-    {"text": ["x"]}, {"text": True}, {"text": "x", "id": []}, {"text": "x", "id": True}, {"text": "x", "id": b"a"},
-    {"text": "x", "id": float("nan")}, {"text": "x", "id": float("inf")}, {"text": "x", "id": 10**5000},
-    {"text": "x", "id": 1j}, {"text": "x", "score": "0.9"}, {"text": "x", "score": True}, {"text": "x", "score": []},
-    {"text": "x", "score": Decimal(1)}, {"text": "x", "metadata": []}, {"text": "x", "metadata": "m"},
-    {"text": "x", "metadata": 5}, {"text": "x", "document": ["d"]}, {"text": "x", "document": {}},
-    {"text": "x", "document": True}, {"text": "x", "document": 10**5000}, {"text": "x", "position": "1"},
-    {"text": "x", "updated": []}, {"text": "x", "updated": float("nan")}, {"text": "x", "updated": True},
-    {"text": "x", "reliability": "high"}, {"text": "x", "priority": "high"}, {"text": "x", "required": 1},
-    {"text": "x", "required": "yes"}, {"text": "x", "pinned": 0}, {"text": "x", "cut": "start"},
-    {"text": "x", "cut": {"keap": "start"}}, {"text": "x", "cut": {"keep": "strat"}}, {"text": "x", "cut": {1: 2}},
-    {"text": "x", "cut": {"min_tokens": -1}}, {"text": "x", "tokens": -1}, {"text": "x", "tokens": 1.5},
-    {"text": "x", "start": 5, "end": 1}, {"text": "x", "start": True}, Raises(), LangChainDocument(None),  # type: ignore[arg-type]
-    LangChainDocument("x", 5), LangChainDocument("x", id=[]), TextNode("x", 5), TextNode("x", [1]),  # type: ignore[arg-type]
-    TextNode("x", excluded_llm_metadata_keys=5), TextNode("x", excluded_llm_metadata_keys=[[]]),  # type: ignore[arg-type,list-item]
-    TextNode("x", start_char_idx=5, end_char_idx=1), NodeWithScore(None, 0.5), NodeWithScore(TextNode("x"), "high"),  # type: ignore[arg-type]
-    HaystackDocument([], "x"), HaystackDocument("a", "x", 5), ScoredPoint(None, 0.5, 5), ScoredPoint([], 0.5, {"text": "x"}),  # type: ignore[arg-type]
-    SimpleNamespace(page_content="x", metadata=Raises()), SimpleNamespace(node=Raises(), score=1),
-    (None, 0.5), (Raises(), 0.5), (("a", "b"), 0.5),
+    None,
+    5,
+    1.5,
+    True,
+    b"bytes",
+    object(),
+    Source,
+    LangChainDocument,
+    {"a"},
+    1j,
+    iter([]),
+    lambda: None,
+    ...,
+    SimpleNamespace(),
+    SimpleNamespace(page_content="x"),
+    {},
+    {"id": "a"},
+    {"text": None},
+    {"text": 5},
+    {"text": b"x"},
+    {"text": ["x"]},
+    {"text": True},
+    {"text": "x", "id": []},
+    {"text": "x", "id": True},
+    {"text": "x", "id": b"a"},
+    {"text": "x", "id": float("nan")},
+    {"text": "x", "id": float("inf")},
+    {"text": "x", "id": 10**5000},
+    {"text": "x", "id": 1j},
+    {"text": "x", "score": "0.9"},
+    {"text": "x", "score": True},
+    {"text": "x", "score": []},
+    {"text": "x", "score": Decimal(1)},
+    {"text": "x", "metadata": []},
+    {"text": "x", "metadata": "m"},
+    {"text": "x", "metadata": 5},
+    {"text": "x", "document": ["d"]},
+    {"text": "x", "document": {}},
+    {"text": "x", "document": True},
+    {"text": "x", "document": 10**5000},
+    {"text": "x", "position": "1"},
+    {"text": "x", "updated": []},
+    {"text": "x", "updated": float("nan")},
+    {"text": "x", "updated": True},
+    {"text": "x", "reliability": "high"},
+    {"text": "x", "priority": "high"},
+    {"text": "x", "required": 1},
+    {"text": "x", "required": "yes"},
+    {"text": "x", "pinned": 0},
+    {"text": "x", "cut": "start"},
+    {"text": "x", "cut": {"keap": "start"}},
+    {"text": "x", "cut": {"keep": "strat"}},
+    {"text": "x", "cut": {1: 2}},
+    {"text": "x", "cut": {"min_tokens": -1}},
+    {"text": "x", "tokens": -1},
+    {"text": "x", "tokens": 1.5},
+    {"text": "x", "start": 5, "end": 1},
+    {"text": "x", "start": True},
+    Raises(),
+    LangChainDocument(None),  # type: ignore[arg-type]
+    LangChainDocument("x", 5),
+    LangChainDocument("x", id=[]),
+    TextNode("x", 5),
+    TextNode("x", [1]),  # type: ignore[arg-type]
+    TextNode("x", excluded_llm_metadata_keys=5),
+    TextNode("x", excluded_llm_metadata_keys=[[]]),  # type: ignore[arg-type,list-item]
+    TextNode("x", start_char_idx=5, end_char_idx=1),
+    NodeWithScore(None, 0.5),
+    NodeWithScore(TextNode("x"), "high"),  # type: ignore[arg-type]
+    HaystackDocument([], "x"),
+    HaystackDocument("a", "x", 5),
+    ScoredPoint(None, 0.5, 5),
+    ScoredPoint([], 0.5, {"text": "x"}),  # type: ignore[arg-type]
+    SimpleNamespace(page_content="x", metadata=Raises()),
+    SimpleNamespace(node=Raises(), score=1),
+    (None, 0.5),
+    (Raises(), 0.5),
+    (("a", "b"), 0.5),
 ]
 
 
@@ -403,7 +550,9 @@ def test_bad_items_are_named(item: Any) -> None:
         assert caught.value.field
 
 
-@pytest.mark.parametrize("item", [{"text": 5, "secret": "s" * 10**6}, {"s" * 10**6: 1}, {"text": "s" * 10**6, "score": "s" * 10**6}])
+@pytest.mark.parametrize(
+    "item", [{"text": 5, "secret": "s" * 10**6}, {"s" * 10**6: 1}, {"text": "s" * 10**6, "score": "s" * 10**6}]
+)
 def test_messages_quote_little(item: Any) -> None:
     with pytest.raises(SourceError) as caught:
         one(item)

@@ -18,8 +18,21 @@ from promptpack.errors import BudgetError, OptionError
 from promptpack.window import LARGEST, Budget, Window, allocate, shortfall
 
 NO_WHOLE_NUMBERS = [
-    None, True, False, 8192.0, "8192", b"8192", [], {}, object(), float("nan"), float("inf"), Decimal(8192),
-    Fraction(8192), np.float64(8192), 1j,
+    None,
+    True,
+    False,
+    8192.0,
+    "8192",
+    b"8192",
+    [],
+    {},
+    object(),
+    float("nan"),
+    float("inf"),
+    Decimal(8192),
+    Fraction(8192),
+    np.float64(8192),
+    1j,
 ]
 
 
@@ -54,19 +67,48 @@ def test_margin_none_is_refused() -> None:
         Window(100, margin=None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", [
-    None, True, "0.5", -0.1, 1.1, -1, float("nan"), float("inf"), Decimal("0.5"), LARGEST + 1, 1j, [], np.float32(2.0),
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        "0.5",
+        -0.1,
+        1.1,
+        -1,
+        float("nan"),
+        float("inf"),
+        Decimal("0.5"),
+        LARGEST + 1,
+        1j,
+        [],
+        np.float32(2.0),
+    ],
+)
 def test_absurd_shares_are_refused(value: object) -> None:
-    with pytest.raises(OptionError, match="^history: ") as caught:
+    with pytest.raises(OptionError, match=r"^history: ") as caught:
         Window(100, history=value)  # type: ignore[arg-type]
     assert caught.value.name == "history"
 
 
-@pytest.mark.parametrize(("history", "left", "room"), [
-    (0.5, 301, 150), (0.0, 100, 0), (1.0, 100, 100), (0, 100, 0), (1, 100, 1), (200, 150, 150), (0.5, 0, 0), (200, 0, 0),
-    (np.float32(0.25), 100, 25), (Fraction(1, 4), 100, 25), (np.int64(7), 100, 7), (0.5, -10, 0), (5, -10, 0),
-])
+@pytest.mark.parametrize(
+    ("history", "left", "room"),
+    [
+        (0.5, 301, 150),
+        (0.0, 100, 0),
+        (1.0, 100, 100),
+        (0, 100, 0),
+        (1, 100, 1),
+        (200, 150, 150),
+        (0.5, 0, 0),
+        (200, 0, 0),
+        (np.float32(0.25), 100, 25),
+        (Fraction(1, 4), 100, 25),
+        (np.int64(7), 100, 7),
+        (0.5, -10, 0),
+        (5, -10, 0),
+    ],
+)
 def test_history_room(history: float, left: int, room: int) -> None:
     """An int means tokens and a float a share, also at 0 and 1."""
     found = Window(1000, history=history).history_room(left)
@@ -85,7 +127,15 @@ def test_numbers_of_numpy_become_plain() -> None:
     window = Window(np.int64(1000), answer=np.int32(10), history=np.int16(5), margin=np.uint8(1))
     assert window == Window(1000, 10, 5, 1)
     budget = allocate(window, system=np.int64(7))
-    for one in (window.size, window.answer, window.history, window.margin, budget.window, budget.system, budget.sources):
+    for one in (
+        window.size,
+        window.answer,
+        window.history,
+        window.margin,
+        budget.window,
+        budget.system,
+        budget.sources,
+    ):
         assert type(one) is int
 
 
@@ -97,9 +147,18 @@ def test_absurd_parts_are_refused(name: str, value: object) -> None:
     assert caught.value.name == name
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("window", "x"), ("window", None), ("used", -1), ("sources", 1.5), ("exact", 1), ("exact", None), ("tools", True),
-])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("window", "x"),
+        ("window", None),
+        ("used", -1),
+        ("sources", 1.5),
+        ("exact", 1),
+        ("exact", None),
+        ("tools", True),
+    ],
+)
 def test_an_account_checks_itself(field: str, value: object) -> None:
     """A stored payload with a broken account must not load."""
     with pytest.raises(OptionError, match=f"budget: {field}"):
@@ -107,10 +166,12 @@ def test_an_account_checks_itself(field: str, value: object) -> None:
 
 
 @given(
-    size=st.integers(1, 5000), answer=st.none() | st.integers(0, 3000), margin=st.integers(0, 500),
-    parts=st.fixed_dictionaries({}, optional={
-        name: st.integers(0, 1500) for name in ("system", "history", "question", "frame", "tools")
-    }),
+    size=st.integers(1, 5000),
+    answer=st.none() | st.integers(0, 3000),
+    margin=st.integers(0, 500),
+    parts=st.fixed_dictionaries(
+        {}, optional={name: st.integers(0, 1500) for name in ("system", "history", "question", "frame", "tools")}
+    ),
 )
 def test_the_account_adds_up(size: int, answer: int | None, margin: int, parts: dict[str, int]) -> None:
     """The sources get exactly what is left; else the error's smallest window works and one token less does not."""
@@ -120,16 +181,16 @@ def test_the_account_adds_up(size: int, answer: int | None, margin: int, parts: 
         budget = allocate(plan, **parts)
     except BudgetError as error:
         assert fixed + plan.reserve + margin > size
-        assert isinstance(error.budget, Budget)
-        assert error.budget.fixed == fixed
-        assert error.needed is not None
-        assert error.needed > size
-        assert allocate(replace(plan, size=error.needed), **parts).sources >= 0
+        assert isinstance(error.budget, Budget)  # noqa: PT017
+        assert error.budget.fixed == fixed  # noqa: PT017
+        assert error.needed is not None  # noqa: PT017
+        assert error.needed > size  # noqa: PT017
+        assert allocate(replace(plan, size=error.needed), **parts).sources >= 0  # noqa: PT017
         with pytest.raises(BudgetError):
             allocate(replace(plan, size=error.needed - 1), **parts)
         terms, total = re.search(r"tokens: (.*) = (\d+), (\d+) too many", str(error)).groups()[:2]  # type: ignore[union-attr]
         assert sum(map(int, re.findall(r"\d+", terms))) == int(total) == fixed + plan.reserve + margin
-        assert f"The smallest window that works is {error.needed}" in str(error)
+        assert f"The smallest window that works is {error.needed}" in str(error)  # noqa: PT017
     else:
         assert budget.sources == size - plan.reserve - margin - fixed
         assert budget.used == budget.fixed == fixed
@@ -149,8 +210,8 @@ def test_the_error_says_everything() -> None:
     with pytest.raises(BudgetError) as caught:
         allocate(Window(400, answer=100, margin=20), system=350, question=40, frame=17, tools=3, history=9)
     assert str(caught.value) == (
-        "the fixed parts do not fit the window of 400 tokens: system 350 + tools 3 + history 9 + question 40 + frame 17 "
-        "+ answer reserve 100 + margin 20 = 539, 139 too many. The smallest window that works is 539. What could be "
+        "the fixed parts do not fit the window of 400 tokens: system 350 + tools 3 + history 9 + question 40 + frame "
+        "17 + answer reserve 100 + margin 20 = 539, 139 too many. The smallest window that works is 539. What could be "
         "shed: shorten the system text: 350 tokens; reserve less for the answer (Window.answer): 100 tokens; shorten "
         "the question: 40 tokens."
     )
@@ -177,17 +238,40 @@ def test_required_sources_are_in_the_sum() -> None:
     assert "system 50 + required sources 45 + answer reserve 10 = 105" in str(late)
 
 
-@pytest.mark.parametrize(("budget", "lines"), [
-    (Budget(100, 25, used=0), [
-        "system     0", "sources    0  of 0 available", "question   0", "frame      0  template and roles",
-        "used       0  of 75 allowed", "free      75", "answer    25  reserved", "window   100",
-    ]),
-    (Budget(8192, 1024, 100, 20, 30, 40, 50, 6928, 1140, False, 10), [
-        "system      20", "tools       10", "history     30", "sources    990  of 6928 available", "question    40",
-        "frame       50  template and roles", "used     1,140  of 7068 allowed, estimated", "free     5,928",
-        "margin     100", "answer   1,024  reserved", "window   8,192",
-    ]),
-])
+@pytest.mark.parametrize(
+    ("budget", "lines"),
+    [
+        (
+            Budget(100, 25, used=0),
+            [
+                "system     0",
+                "sources    0  of 0 available",
+                "question   0",
+                "frame      0  template and roles",
+                "used       0  of 75 allowed",
+                "free      75",
+                "answer    25  reserved",
+                "window   100",
+            ],
+        ),
+        (
+            Budget(8192, 1024, 100, 20, 30, 40, 50, 6928, 1140, False, 10),
+            [
+                "system      20",
+                "tools       10",
+                "history     30",
+                "sources    990  of 6928 available",
+                "question    40",
+                "frame       50  template and roles",
+                "used     1,140  of 7068 allowed, estimated",
+                "free     5,928",
+                "margin     100",
+                "answer   1,024  reserved",
+                "window   8,192",
+            ],
+        ),
+    ],
+)
 def test_the_table(budget: Budget, lines: list[str]) -> None:
     assert str(budget).split("\n") == lines
 

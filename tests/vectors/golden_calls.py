@@ -85,7 +85,8 @@ def fold(vector: Vector) -> Result:
     return _fold(vector["input"]["ranks"])
 
 
-def _pack_units(items: list[Any], options: dict[str, Any]) -> Result:
+def pack_by_units(items: list[Any], options: dict[str, Any]) -> Result:
+    """Pack as u-pack does: the longest prefix of the ranking that fits, folded."""
     from promptpack import Packing, Source, counter, pack
 
     count = counter(MEASURES[options.get("measure", "words")])
@@ -110,12 +111,12 @@ def _pack_units(items: list[Any], options: dict[str, Any]) -> Result:
 
 
 def pack_units(vector: Vector) -> Result:
-    return _pack_units(vector["input"]["items"], vector["options"])
+    return pack_by_units(vector["input"]["items"], vector["options"])
 
 
 def pack_each(vector: Vector) -> Result:
     """Run every list; each must give `expected`, so all must give the same."""
-    results = [_pack_units(items, vector["options"]) for items in vector["input"]["item_lists"]]
+    results = [pack_by_units(items, vector["options"]) for items in vector["input"]["item_lists"]]
     assert results, "a vector without lists would compare nothing"
     assert all(result == results[0] for result in results), "the order of the input changed the result"
     return results[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 KINDS = {"injection": 4}
 
 PARTS = {
-    "dedup": 3, "truncate": 3, "knapsack": 3, "diversity": 3, "reorder": 3,
     "escape": 4,
     "verify": 5,
     "adapters": 6,
@@ -19,25 +18,7 @@ IDS = {"count-02": 4, "tmpl-03": 4}
 
 # system (without its version) -> issue -> functions; vectors without a system are those of rag-chunk-reorder.
 _FUNCTIONS = {
-    "lesson-context-packing": {
-        3: "dedupe_sentences",
-    },
-    "u-pack": {
-        3: "overlap_then_pack mean_edge_distance edge_distance_of_weakest mean_edge_distance_random "
-           "fold_gain edge_distance claim overlap recency weighted",
-    },
-    "llm-ctxpack": {
-        3: "count_tokens truncate_to_tokens pack render cli",
-    },
-    "packing-chapter": {
-        3: "pack_optimal pack_top pack_density knapsack_table rank_gain knapsack_cells "
-           "use_probability placement_orders positions select_and_place",
-    },
     "": {
-        3: "detect_query_intent metadata_coverage resolve_auto_strategy trigram_similarity "
-           "deduplicate_chunks deduplicate_chunks_unsafe rerank_with_diversity group_chunks "
-           "order_groups score_chunks score_chunks_with_options score_spread preserve_order "
-           "chronological custom_sort",
         6: "reorder_langchain_documents reorder_langchain_pairs reorder_llamaindex_nodes "
            "reorder_haystack_documents reorder_vercel_ai_results reorder_langgraph_state "
            "reorder_vector_store_results reorder_async reorder_sync_with_reranker reorder_stream cli "
