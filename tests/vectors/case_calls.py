@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import case_stages
 from case_build import Given, Outcome, Run, attempt, build, builder
 
 if TYPE_CHECKING:
@@ -211,4 +212,5 @@ CALLS: dict[str, Callable[[Given], Run]] = {
     "render_custom": one_build,
     "render_with_each_template": render_with_each_template,
     "cli": command,
+    **case_stages.CALLS,
 }

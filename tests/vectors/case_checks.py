@@ -10,6 +10,8 @@ import re
 
 from case_build import Check, Outcome, Predicate, Run, case_counter, label_map, payload_text, sent_ids
 from case_calls import flagged
+from case_stage_checks import STAGE_CHECKS
+from case_stage_checks import WHOLE as STAGE_WHOLE
 from case_texts import TEXT_CHECKS
 
 
@@ -31,6 +33,9 @@ def raises(check: Check, outcome: Outcome, run: Run) -> None:
     message = str(error)
     for text in (*check.get("message_has", ()), *check.get("message_names", ())):
         assert text in message, f"{text!r} is not in: {message}"
+    if "message_has_integer_at_least" in check:
+        numbers = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", message)]
+        assert max(numbers, default=-1) >= check["message_has_integer_at_least"], message
     if "message_matches" in check:
         assert re.search(check["message_matches"], message), message
 
@@ -188,7 +193,7 @@ def each_index(check: Check, outcome: Outcome, run: Run) -> None:
 
 
 WHOLE = {"each", "each_index", "same_bytes", "same_label_map", "same_payload", "between", "exact_if"}
-WHOLE |= {"label_stable", "label_new", "verify", "flagged_estimate"}
+WHOLE |= STAGE_WHOLE | {"label_stable", "label_new", "verify", "flagged_estimate"}
 
 CHECKS: dict[str, Predicate] = {
     "raises": raises, "no_error": no_error, "time": took, "fits": fits, "packed": packed,
@@ -197,7 +202,7 @@ CHECKS: dict[str, Predicate] = {
     "map_values_unique": map_values_unique, "ids_unique": map_values_unique, "same_payload": same_payload,
     "same_bytes": same_bytes, "same_label_map": same_label_map, "label_stable": label_stable,
     "label_new": label_new, "verify": verify, "int_at_least": int_at_least, "exact_if": exact_if,
-    "between": between, "flagged_estimate": flagged_estimate, "each": each, "each_index": each_index,
+    **TEXT_CHECKS, **STAGE_CHECKS, "between": between, "flagged_estimate": flagged_estimate, "each": each, "each_index": each_index,
 }
 
 
@@ -207,7 +212,7 @@ def apply(check: Check, outcome: Outcome | None, run: Run) -> None:
     A check that names a step is about that step's payload wherever it stands.
     """
     name = check["check"]
-    predicate = CHECKS.get(name) or TEXT_CHECKS.get(name)
+    predicate = CHECKS.get(name)
     if predicate is None:
         raise ValueError(f"no predicate for the check {name!r}")
     if outcome is None:
