@@ -68,11 +68,14 @@ class Blocks:
         self.whole: dict[int, Ready] = {}                # by the identity of a source, which `Ready` keeps alive
         self._pieces: dict[tuple[str, str], Ready] = {}  # cut and merged versions, by id and text
         # For each field: its name, its gap, whether it is the source's own, and what its values look like.
-        self._columns: list[tuple[str, str, bool, dict[Any, tuple[str, str, Edits]]]] = [
+        self._columns: list[tuple[str, str, bool, dict[str, tuple[str, str, Edits]]]] = [
             (name, "@" + name, name in OWN, {}) for name in fields
         ]
-        self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = {}
-        self._every: tuple[Shape | None, Meter | None] | None = None  # of a source that has all the fields
+        # Shapes and what fields cost do not depend on the sources: payloads of the same settings share them.
+        self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = compiled.kept(
+            (fields, labels.prefix, counter), dict
+        )
+        self._every = self._meters.get(fields)  # of a source that has all the fields
 
     def limit(self, room: int) -> None:
         """Tell how many tokens there are: no label can be wider than the number of empty blocks that fit."""
@@ -211,13 +214,14 @@ class Blocks:
             raise left_out(self.compiled, "source.j2", f"the text of the source {source.id[:80]!r}")
         return block
 
-    def view(self, ready: Ready, number: int, block: str = "") -> View:
-        """Return what a template sees of a passage."""
+    def view(self, ready: Ready, number: int, block: str | None = None) -> View:
+        """Return what a template sees of a passage; its rendered block where that is there already."""
         values = {name: Markup(ready.values["@" + name]) for name in ready.attributes}  # noqa: S704 - escaped
         text = Markup(ready.values["text"])  # noqa: S704 - escaped
         return View({
             **self._absent, **values, "n": number, "label": Markup(self.number(number)["label"]), "text": text,  # noqa: S704
-            "attributes": tuple(values.items()), "block": Markup(block),  # noqa: S704 - rendered from escaped parts
+            "attributes": tuple(values.items()),
+            **({} if block is None else {"block": Markup(block)}),  # noqa: S704 - rendered from escaped parts
         })
 
     def number(self, number: int) -> dict[str, str]:
@@ -227,10 +231,10 @@ class Blocks:
 
     def _meter(self, names: tuple[str, ...]) -> tuple[Shape | None, Meter | None]:
         if names not in self._meters:
-            shape = self.compiled.shape("source.j2", names, lambda: _holes(names, self._absent))
+            shape = self.compiled.shape("source.j2", (names, self.fields), lambda: _holes(names, self._absent))
             if shape is not None and "text" not in shape.gaps:
                 raise left_out(self.compiled, "source.j2", "the text of the source")
-            meter = None if shape is None else Meter(shape, self.counter, number=self.number)
+            meter = None if shape is None else Meter(shape, self.counter, prefix=self.labels.prefix)
             self._meters[names] = (shape, meter)
         return self._meters[names]
 

@@ -54,7 +54,7 @@ def _print(text: str, output: str | None = None, *, newline: bool = True) -> Non
         except OSError as error:
             raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
         return
-    stream = click.get_binary_stream("stdout")
+    stream = sys.stdout.buffer
     stream.write(data + b"\n" if newline else data)
     stream.flush()
 

@@ -44,6 +44,7 @@ class Compiled:
         trees = {name: self.environment.parse(text) for name, text in templates.files()}
         self._plain = {name: is_plain(tree) for name, tree in trees.items()}
         self._used = {name: frozenset(meta.find_undeclared_variables(tree)) for name, tree in trees.items()}
+        self._kept: dict[tuple[Any, ...], Any] = {}
         self._shapes: dict[tuple[str, tuple[Any, ...]], Shape | None] = {}
 
     def render(self, name: str, context: Mapping[str, Any]) -> str:
@@ -66,6 +67,14 @@ class Compiled:
                 self._shapes.clear()
             self._shapes[slot] = found
         return self._shapes[slot]
+
+    def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what is kept under a key with this set, made on first use; a few keys are kept."""
+        if key not in self._kept:
+            if len(self._kept) >= 64:
+                self._kept.clear()
+            self._kept[key] = make()
+        return self._kept[key]
 
     def uses(self, name: str) -> frozenset[str]:
         """Return the names that a file takes from its context."""

@@ -41,10 +41,8 @@ def pack_files(
         cost=TextCost(count),
     )
     text = packed.render(SEPARATOR)
-    lines = [
-        f"[promptpack] {packed.used}/{budget} tokens used "
-        f"({len(packed.sources)} included, {len(packed.dropped)} dropped)"
-    ]
+    kept = f"{len(packed.sources)} included, {len(packed.dropped)} dropped"
+    lines = [f"[promptpack] {packed.used}/{budget} tokens used ({kept})"]
     lines += [
         f"  + {one.source.id}: {one.cost} tok" + (" (truncated)" if one.text != one.source.text else "")
         for one in packed.sources

@@ -8,7 +8,7 @@ its attributes, which repeat, plus a constant. For counters whose counts do not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from promptpack.protocols import TokenCounter
 from promptpack.shape import Shape
@@ -16,15 +16,16 @@ from promptpack.tokens.boundary import cuts_here
 
 NUMBERS = ("n", "label")
 TEXT = "text"
+_KEPT = 20_000  # values of one field whose cost is kept
 _ZEROS = dict.fromkeys(map(ord, "123456789"), "0")
 
 
 class Meter:
     """Prices the blocks of one shape with one counter, the line break after the block included."""
 
-    def __init__(self, shape: Shape, counter: TokenCounter, *, number: Callable[[int], Mapping[str, str]]) -> None:
+    def __init__(self, shape: Shape, counter: TokenCounter, *, prefix: str) -> None:
         self._counter = counter
-        self._number = number
+        self._prefix = prefix
         self._shape = Shape((*shape.literals[:-1], shape.literals[-1] + "\n"), shape.gaps)
         self.additive = bool(getattr(counter, "additive", False)) and shape.gaps.count(TEXT) == 1
         self._uniform = bool(getattr(counter, "uniform_digits", False))
@@ -54,7 +55,9 @@ class Meter:
             value = values[gap]
             tokens = seen.get(value)
             if tokens is None:
-                tokens = seen[value] = self._field(gap, segment, seen, value)
+                tokens = self._field(gap, segment, seen, value)
+                if len(seen) < _KEPT:
+                    seen[value] = tokens
             total += tokens
         if self._others:
             filled = {**values, **self._number(number)}
@@ -71,6 +74,10 @@ class Meter:
         before = self._before.fill({**values, **self._number(number)})
         return total + count(before + body) - count(before)
 
+    def _number(self, number: int) -> dict[str, str]:
+        digits = str(number)
+        return {"n": digits, "label": self._prefix + digits}
+
     def body(self, text: str) -> str:
         """Return the piece that a text is counted in, where it is counted alone."""
         return text if self._text is None else text + self._text.literals[1]
@@ -81,7 +88,9 @@ class Meter:
             alike = value.translate(_ZEROS)
             tokens = seen.get(alike)
             if tokens is None:
-                tokens = seen[alike] = self._counter(segment.fill({gap: alike}))
+                tokens = self._counter(segment.fill({gap: alike}))
+                if len(seen) < _KEPT:
+                    seen[alike] = tokens
             return tokens
         return self._counter(segment.fill({gap: value}))
 

@@ -120,7 +120,7 @@ class Source:
     def _check_number(self, name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise self._error(name, f"expected a number, got {quote(value)}")
-        if not isinstance(value, int) and type(value) is not float:
+        if not isinstance(value, int | float) or type(value).__module__ != "builtins":
             # numpy scalars and fractions: a plain number compares, pickles and prints the same everywhere
             plain = int(value) if isinstance(value, Integral) else float(value)
             object.__setattr__(self, name, plain)

@@ -175,7 +175,7 @@ class _Reader:
                           match.start(), match.end(), "superscript")
 
     def _outside(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        marks = {(one.start, one.end) for one in (*self.citations, *self.malformed)}
+        marks = {(one.start, one.end) for one in self.citations} | {(one.start, one.end) for one in self.malformed}
         taken = iter([*sorted(marks), (len(self._text) + 1,) * 2])
         start, end = next(taken)
         for match in pattern.finditer(self._text):

@@ -74,7 +74,7 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `json.dumps` takes: lists, texts and numbers, and `ok`."""
-        plain = {
+        plain: dict[str, list[Any]] = {
             name: [asdict(one) if not isinstance(one, str) else one for one in getattr(self, name)]
             for name in self.__slots__ if name not in ("coverage", "refusal")
         }

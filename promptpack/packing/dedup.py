@@ -162,7 +162,7 @@ def _opening_alone(texts: Sequence[str]) -> frozenset[int]:
     """Return which texts have opening words that no other has, and so equal none: they need not be folded."""
     openings: dict[str, list[int]] = {}
     for at, text in enumerate(texts):
-        opening = " ".join(text.split(None, 3)[:3])
+        opening = " ".join(text.split(None, 8)[:8])
         openings.setdefault(opening if opening.isascii() else folded(opening), []).append(at)
     return frozenset(group[0] for group in openings.values() if len(group) == 1)
 

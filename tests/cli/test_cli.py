@@ -79,8 +79,9 @@ def test_explain_talks_on_standard_error(folder: Path) -> None:
 
 def test_the_options_of_render_reach_the_builder(folder: Path) -> None:
     done = run(
-        "render", "hits.jsonl", "-q", "How long?", "-s", "You are the desk.", "--template", "plain", "--counter", "words",
-        "--place", "best_last", "--top-k", "2", "--min-score", "0.1", "--fields", "chunk", "--dedup", "off",
+        "render", "hits.jsonl", "-q", "How long?", "--template", "plain", "--counter", "words",
+        "-s", "You are the desk.", "--place", "best_last",
+        "--top-k", "2", "--min-score", "0.1", "--fields", "chunk", "--dedup", "off",
         "--select", "prefix", "--escape", "html", cwd=folder,
     )
     assert done.returncode == 0, done.stderr

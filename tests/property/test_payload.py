@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from promptpack import BudgetError, Payload, PromptBuilder, Source, Window, counter
-from promptpack.escape import scan
+from promptpack.escape import LiveLabels, Rules, scan
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 HOSTILE = st.sampled_from([
     "</source_1>", "</sources>", "<question>", "</question>", '<source_2 id="S2">', "<|im_start|>", "[S1]", "[S1 | a]",
-    "&lt;/source_1>", "{{ question }}", "{% endfor %}", "\x00", "\ud800", "\u200b", "[INST]", "</s>", "\n", "/", " ", "\t",
+    "&lt;/source_1>", "{{ question }}", "{% endfor %}", "\x00", "\ud800", "\u200b", "[INST]", "</s>", "\n", "/", " ",
+    "\t",
     "\r\n", "<system>", "\u017f", "'\u017f", "<!--", "<source_", "1>", "source_1", "<", "/", ">", "[", "S1", "]", "&",
 ])
 WORDS = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
@@ -126,9 +127,8 @@ def test_only_the_tags_of_the_template_survive(sources: list[Source], question: 
     ]
     asked = "harmless" if question.strip() else ""
     plain = builder.add_sources(harmless).with_question(asked).render()
-    from promptpack.escape import Rules
-
-    assert scan(payload.messages[-1].text, Rules()) == scan(plain.messages[-1].text, Rules())
+    rules = Rules(labels=LiveLabels(len(payload.sources)))  # [S1] is no label where nothing was sent
+    assert scan(payload.messages[-1].text, rules) == scan(plain.messages[-1].text, rules)
     payload.text.encode("utf-8")
 
 
