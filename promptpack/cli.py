@@ -8,55 +8,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
 
-from promptpack.errors import BudgetError, OptionError, PromptpackError, SourceError
+from promptpack.cli_bench import bench
+from promptpack.cli_common import emit, reported
+from promptpack.errors import OptionError, SourceError
 from promptpack.files import read_items, read_json, read_text
 from promptpack.version import __version__
 
 FORMATS = ("text", "messages", "openai", "payload")
 KEEP = {"tail": "start", "head": "end", "middle": "ends"}
-
-
-def _reported(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn the library's errors into a line on standard error and an exit code."""
-
-    @wraps(command)
-    def run(**options: Any) -> None:
-        try:
-            command(**options)
-        except BudgetError as error:
-            _stop(error, 1)
-        except PromptpackError as error:
-            _stop(error, 2)
-        except BrokenPipeError:  # the reader went away, as `head` does
-            sys.stderr.close()
-            sys.exit(0)
-
-    return run
-
-
-def _stop(error: PromptpackError, code: int) -> None:
-    click.echo(f"Error: {error}", err=True)
-    sys.exit(code)
-
-
-def _print(text: str, output: str | None = None, *, newline: bool = True) -> None:
-    """Write UTF-8 to standard output or a file, whatever the locale says."""
-    data = text.encode("utf-8", "replace")
-    if output and output != "-":
-        try:
-            Path(output).write_bytes(data)
-        except OSError as error:
-            raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
-        return
-    stream = sys.stdout.buffer
-    stream.write(data + b"\n" if newline else data)
-    stream.flush()
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -87,7 +50,7 @@ def main() -> None:
 @click.option("-o", "--output", help="Write to this file instead of standard output.")
 @click.option("--explain", is_flag=True, help="Print the account and what was left out on standard error.")
 @click.option("--require-sources", is_flag=True, help="Fail where no source is left to send.")
-@_reported
+@reported
 def render(
     files: tuple[str, ...], question: str | None, window: int | None, answer: int | None, margin: int,
     system: str | None, history_file: str | None, model: str | None, template: str | None, form: str,
@@ -121,7 +84,7 @@ def render(
         "openai": lambda: _json(payload.to_openai()),
         "payload": lambda: _json(payload.to_dict()),
     }
-    _print(shown[form](), output)
+    emit(shown[form](), output)
     if explain:
         from promptpack.view.tables import print_payload
 
@@ -141,7 +104,7 @@ def render(
 @click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
 @click.option("-o", "--output", help="Write to this file instead of standard output.")
 @click.option("--stats", is_flag=True, help="Print what was kept, cut and dropped on standard error.")
-@_reported
+@reported
 def pack(
     files: tuple[str, ...], budget: int, reserve: int, min_tokens: int, strategy: str, no_truncate: bool,
     counter: str, output: str | None, stats: bool,
@@ -154,7 +117,7 @@ def pack(
     texts = {path: read_text(path, lenient=True) for path in dict.fromkeys(files)}
     cut = None if no_truncate else (KEEP[strategy], min_tokens)
     text, lines = pack_files(texts, max(0, budget - reserve), counter, cut)
-    _print(text, output)
+    emit(text, output)
     if stats:
         click.echo("\n" + "\n".join(lines), err=True)
 
@@ -163,7 +126,7 @@ def pack(
 @click.argument("answer")
 @click.option("-p", "--payload", "payload_file", required=True, help="What `render --format payload` wrote.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
-@_reported
+@reported
 def verify(answer: str, payload_file: str, as_json: bool) -> None:
     """Check the citations of an ANSWER file (- is standard input) against a payload; exit 1 where one is wrong."""
     from promptpack.payload import Payload
@@ -174,9 +137,9 @@ def verify(answer: str, payload_file: str, as_json: bool) -> None:
     payload = Payload.from_dict(read_json(read_text(payload_file), payload_file))
     result = payload.verify(read_text(answer))
     if as_json:
-        _print(_json(result.to_dict()))
+        emit(_json(result.to_dict()))
     else:
-        _print("\n".join(result.cited), newline=bool(result.cited))
+        emit("\n".join(result.cited), newline=bool(result.cited))
         print_verification(result)
     sys.exit(0 if result.ok else 1)
 
@@ -185,7 +148,7 @@ def verify(answer: str, payload_file: str, as_json: bool) -> None:
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
 @click.option("-m", "--model", help="Count as this model does.")
-@_reported
+@reported
 def count(files: tuple[str, ...], counter: str | None, model: str | None) -> None:
     """Count the tokens of FILEs (- or none: standard input), one line each, and their sum."""
     from promptpack.profiles import profile
@@ -198,21 +161,24 @@ def count(files: tuple[str, ...], counter: str | None, model: str | None) -> Non
     rows = [(counting(read_text(path)), path) for path in files or ("-",)]
     if len(rows) > 1:
         rows.append((sum(tokens for tokens, _ in rows), "total"))
-    _print("\n".join(f"{tokens}\t{path}" if len(rows) > 1 else str(tokens) for tokens, path in rows))
+    emit("\n".join(f"{tokens}\t{path}" if len(rows) > 1 else str(tokens) for tokens, path in rows))
 
 
 @main.command()
 @click.argument("name", required=False)
-@_reported
+@reported
 def templates(name: str | None) -> None:
     """List the template sets, or print the files of one."""
     from promptpack.templates import TemplateSet, template_names
 
     if name is None:
-        _print("\n".join(template_names()))
+        emit("\n".join(template_names()))
         return
-    _print("\n".join(f"--- {file}\n{text.rstrip()}" for file, text in TemplateSet.of(name).files()))
+    emit("\n".join(f"--- {file}\n{text.rstrip()}" for file, text in TemplateSet.of(name).files()))
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+main.add_command(bench)

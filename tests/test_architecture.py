@@ -20,8 +20,8 @@ LAYERS = (
     ),
     ("templates", "profiles", "shown", "environment", "payload", "stored"),
     ("escaping", "measure", "blocks", "render"),
-    ("assembly", "builder"),
-    ("filepack", "files", "view", "cli"),
+    ("assembly", "builder", "evaluation"),
+    ("filepack", "files", "view", "cli_common", "cli_bench", "cli"),
     ("__main__", "__init__"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -34,7 +34,8 @@ ALLOWED = {
     ("stored", "payload"), ("payload", "stored"),
     ("blocks", "escaping"), ("blocks", "measure"), ("render", "blocks"), ("render", "measure"),
     ("assembly", "builder"), ("builder", "assembly"),
-    ("cli", "files"), ("cli", "filepack"), ("cli", "view"),
+    ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),
+    ("cli", "cli_bench"), ("cli_bench", "cli_common"), ("cli_common", "files"),
 }
 MODULES = sorted(path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
 

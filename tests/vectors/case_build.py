@@ -133,7 +133,10 @@ def builder(given: Given, **more: Any) -> PromptBuilder:
     built = built.add_history(given.get("history") or [])
     if "question" in given:
         built = built.with_question(given["question"])
-    return built.add_sources([{**one, **chunk} for one in given.get("chunks") or []])
+    chunks = [{**one, **chunk} for one in given.get("chunks") or []]
+    if packing.get("place") == "document":  # the order to preserve is that of the input
+        chunks = [{"position": index, **one} for index, one in enumerate(chunks)]
+    return built.add_sources(chunks)
 
 
 def build(given: Given, **more: Any) -> Payload:

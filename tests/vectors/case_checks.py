@@ -202,7 +202,8 @@ CHECKS: dict[str, Predicate] = {
     "map_values_unique": map_values_unique, "ids_unique": map_values_unique, "same_payload": same_payload,
     "same_bytes": same_bytes, "same_label_map": same_label_map, "label_stable": label_stable,
     "label_new": label_new, "verify": verify, "int_at_least": int_at_least, "exact_if": exact_if,
-    **TEXT_CHECKS, **STAGE_CHECKS, "between": between, "flagged_estimate": flagged_estimate, "each": each, "each_index": each_index,
+    **TEXT_CHECKS, **STAGE_CHECKS, "between": between, "flagged_estimate": flagged_estimate,
+    "each": each, "each_index": each_index,
 }
 
 

@@ -15,7 +15,8 @@ def target(check: Check, outcome: Outcome) -> str:
     """Return the text that a check is about."""
     name = check.get("target", "payload")
     if name == "payload":
-        return payload_text(outcome.payload)
+        # A case about cutting gives the text itself.
+        return outcome.result if isinstance(outcome.result, str) else payload_text(outcome.payload)
     if name in ("stdout", "stderr"):
         return str(outcome.result[name])
     raise ValueError(f"unknown target {name!r}")

@@ -66,7 +66,8 @@ def source(chunk: Vector) -> Source:
     document = meta(chunk, "document")
     return Source(
         chunk.get("id"), chunk.get("text"), score(chunk),  # type: ignore[arg-type]  # the library checks
-        document=document if isinstance(document, str) else None, position=finite(meta(chunk, "sectionIndex")), updated=finite(meta(chunk, "timestamp")),
+        document=document if isinstance(document, str) else None,
+        position=finite(meta(chunk, "sectionIndex")), updated=finite(meta(chunk, "timestamp")),
         reliability=finite(meta(chunk, "sourceReliability")), metadata=chunk.get("metadata") or {}, origin=chunk,
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from golden_must import Answer, check_refusal
 from golden_notation import plain
@@ -51,9 +50,9 @@ def clusters(texts: list[str], threshold: float, bucket: int | None, most: int |
             first = texts[members[0]]
             if threshold == 1:
                 near = text == first
-            elif bucket is not None and abs(len(text) // bucket - len(first) // bucket) > 1:
-                continue
-            elif most is not None and compared[place] >= most:
+            elif (bucket is not None and abs(len(text) // bucket - len(first) // bucket) > 1) or (
+                most is not None and compared[place] >= most
+            ):
                 continue
             else:
                 compared[place] += 1

@@ -1,0 +1,103 @@
+"""Where evidence stands in a prompt, as numbers: pure functions on orders, sizes and ids.
+
+The curve is illustrative: two parabolas with the figures of a published chapter on packing the window. It says
+how layouts compare under such a curve, not what a particular model does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from numbers import Integral, Real
+
+from promptpack.errors import OptionError, quote
+
+
+def edge_distance(index: int, n: int) -> float:
+    """Return how far place `index` of `n` is from the nearer end: 0 at an end, 0.5 in the centre.
+
+    min(i, n - 1 - i) / (n - 1), the measure of the u-pack benchmark; a single place is at the end.
+    Raises OptionError unless 0 <= index < n.
+
+    >>> edge_distance(0, 21), edge_distance(10, 21), edge_distance(0, 1)
+    (0.0, 0.5, 0.0)
+    """
+    if not (_whole(index) and _whole(n) and 0 <= index < n):
+        raise OptionError(
+            f"edge_distance: expected 0 <= index < n, got index {quote(index)} of {quote(n)}", name="index", given=index
+        )
+    return min(index, n - 1 - index) / (n - 1) if n > 1 else 0.0
+
+
+def mean_edge_distance(order: Sequence[int], top_k: int) -> float:
+    """Return the mean edge distance of the `top_k` best ranks; `order` holds the ranks (from 1) in prompt order.
+
+    Raises OptionError unless 1 <= top_k <= len(order) and each of the ranks 1 to top_k occurs.
+
+    >>> round(mean_edge_distance([1, 3, 5, 4, 2], 2), 3), mean_edge_distance([1, 2, 3, 4, 5], 2)
+    (0.0, 0.125)
+    """
+    n = len(order)
+    if not (_whole(top_k) and 1 <= top_k <= n):
+        raise OptionError(f"top_k: expected 1 to {n}, got {quote(top_k)}", name="top_k", given=top_k)
+    places = {rank: index for index, rank in enumerate(order)}
+    missing = [rank for rank in range(1, top_k + 1) if rank not in places]
+    if missing:
+        raise OptionError(f"order: rank {missing[0]} is missing", name="order", given=missing[0])
+    return sum(edge_distance(places[rank], n) for rank in range(1, top_k + 1)) / top_k
+
+
+def chunk_positions(weights: Sequence[float]) -> list[float]:
+    """Return the relative position of the middle of each chunk: x = (start + weight / 2) / total.
+
+    Weights are token counts in prompt order, 0 or more; where all are 0 they count as equal.
+    Raises OptionError for a weight that is negative or not finite.
+
+    >>> chunk_positions([100, 200, 100])
+    [0.125, 0.5, 0.875]
+    """
+    for weight in weights:
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not math.isfinite(weight) or weight < 0:
+            raise OptionError(f"weights: expected 0 or more tokens, got {quote(weight)}", name="weights", given=weight)
+    if not any(weights):
+        weights = [1] * len(weights)
+    total = sum(weights)
+    positions = []
+    start = 0.0
+    for weight in weights:
+        positions.append((start + weight / 2) / total)
+        start += weight
+    return positions
+
+
+def use_probability(x: float, start: float = 0.75, trough: float = 0.55, end: float = 0.65) -> float:
+    """Return the chance that a passage at the relative position x is used, under an illustrative U-curve.
+
+    Two parabolas with their vertex at x = 0.5: trough + (edge - trough) * (2x - 1)^2, with edge = start
+    below 0.5 and end above. Raises OptionError unless 0 <= x <= 1 and the three values are probabilities.
+
+    >>> use_probability(0.0), use_probability(0.5), use_probability(1.0)
+    (0.75, 0.55, 0.65)
+    """
+    for name, value in (("x", x), ("start", start), ("trough", trough), ("end", end)):
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+            raise OptionError(f"{name}: expected a number from 0 to 1, got {quote(value)}", name=name, given=value)
+    edge = start if x < 0.5 else end
+    return trough + (edge - trough) * (2 * x - 1) ** 2
+
+
+def answer_in_window(needs: Iterable[Collection[str]], packed: Iterable[str]) -> bool:
+    """Tell whether everything that an answer needs is among the packed chunk ids.
+
+    needs: for each piece of evidence the ids of the chunks that hold it, any one of which will do; a question with
+    one answer has one need, a multi-hop question several. Without needs nothing is missing.
+
+    >>> answer_in_window([{"a#1", "b#4"}, {"c#2"}], ["c#2", "b#4"]), answer_in_window([{"a#1"}], ["c#2"])
+    (True, False)
+    """
+    there = frozenset(packed)
+    return all(not there.isdisjoint(need) for need in needs)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
