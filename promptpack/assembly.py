@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool = False) -> Payload:
     """Render a builder; see `PromptBuilder.render`."""
+    plan = Window.of(builder.window)
     step = builder.on_step or (lambda name, details: None)
     found = profile(builder.model)
     notes: list[str] = []
@@ -55,8 +56,8 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     musts = [source for source in sources if source.required or source.pinned]
     promised = sum(frame.blocks.price(source) for source in musts)
     if promised > account.sources:
-        raise shortfall(account, account.fixed + promised, what="the required sources", required=promised)
-    room = Window.of(builder.window).history_room(account.sources - promised)
+        raise shortfall(account, account.fixed + promised, what="the required sources", required=promised, plan=plan)
+    room = plan.history_room(account.sources - promised)
     fitted = fit_history(turns, room, lambda turn: sum(frame.count(one) for one in turn.messages))
     account = replace(
         account, history=fitted.used, sources=account.sources - fitted.used, used=account.used + fitted.used
@@ -77,7 +78,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
             break
         placed, out = _without_weakest(placed, draft.tokens - account.input)
         if not out:
-            raise shortfall(account, draft.tokens, what="the parts that must be sent", partial=packed)
+            raise shortfall(account, draft.tokens, what="the parts that must be sent", partial=packed, plan=plan)
         late += out
     step("measure", {"tokens": draft.tokens, "late": len(late)})
     if require_sources and not placed:

@@ -58,4 +58,6 @@ class Escaping:
             raise OptionError(
                 f"escape: the callable has to return markupsafe.Markup, got {quote(made)}", name="escape", given=None
             )
+        if text.strip() and not made.strip():
+            raise OptionError("escape: the callable made an empty text of one that is not", name="escape", given=None)
         return made

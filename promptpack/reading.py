@@ -104,6 +104,12 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
     where = f"sources[{index}]"
     left = dict(found)
     text = _take(left, TEXT_KEYS)
+    if text is None:  # some stores keep the text among the metadata
+        for key in METADATA_KEYS:
+            if text is None and isinstance(left.get(key), Mapping):
+                inner = dict(left[key])
+                text = _take(inner, TEXT_KEYS)
+                left[key] = inner if text is not None else left[key]
     if text is None:
         raise SourceError(
             f"{where}: there is no text; expected one of the keys {', '.join(TEXT_KEYS)}, got "

@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpack.blocks import Blocks, Cost, left_out
+from promptpack.errors import TemplateRenderError
 from promptpack.measure import joined
 from promptpack.messages import Message, map_text, text_pieces
 from promptpack.shape import Hole, Shape
@@ -74,7 +75,12 @@ class Frame:
         """Return the tokens of a user message without its blocks."""
         around = self._around(with_sources, question)
         if around is None:
-            return self.counter(self.user((), tuple, question, persona)[0])
+            try:
+                return self.counter(self.user((), tuple, question, persona)[0])
+            except TemplateRenderError:
+                if with_sources:  # a template may need a source to render; the whole payload is counted later anyway
+                    return 0
+                raise
         return self.counter(around[0]) + self.counter(_after_break(around[1]))
 
     def count(self, message: Message) -> int:

@@ -109,6 +109,8 @@ class Source:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 0):
                 raise self._error(name, f"expected a whole number of 0 or more, or None, got {quote(value)}")
+            if value is not None and type(value) is not int:
+                object.__setattr__(self, name, int(value))
         if self.start is not None and self.end is not None and self.start > self.end:
             raise self._error("start", f"start {self.start} is behind end {self.end}")
         for name in ("required", "pinned"):
@@ -122,7 +124,10 @@ class Source:
             raise self._error(name, f"expected a number, got {quote(value)}")
         if not isinstance(value, int | float) or type(value).__module__ != "builtins":
             # numpy scalars and fractions: a plain number compares, pickles and prints the same everywhere
-            plain = int(value) if isinstance(value, Integral) else float(value)
+            try:
+                plain = int(value) if isinstance(value, Integral) else float(value)
+            except OverflowError:
+                raise self._error(name, "the number is too large") from None
             object.__setattr__(self, name, plain)
 
     def _check_updated(self) -> None:
