@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TABLE = re.compile(r"(<!-- table: ([a-z_]+\.py[^>]*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
+TABLE = re.compile(r"(<!-- table: ([^>]*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
 
 
 def main(names: list[str]) -> None:
@@ -22,12 +22,11 @@ def main(names: list[str]) -> None:
 
     def run(match: re.Match[str]) -> str:
         opening, command, _, closing = match.groups()
-        script, *arguments = command.split()
-        if names and script.removesuffix(".py") not in names:
+        first, *arguments = command.split()
+        if names and first.removesuffix(".py") not in names:
             return match.group()
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "benchmarks" / script), *arguments], capture_output=True, text=True, check=True
-        )
+        run_it = ["-m", "promptpack"] if first == "promptpack" else [str(ROOT / "benchmarks" / first)]
+        done = subprocess.run([sys.executable, *run_it, *arguments], capture_output=True, text=True, check=True)
         return f"{opening}{done.stdout.strip()}\n{closing}" if done.stdout.strip() else match.group()
 
     readme.write_text(TABLE.sub(run, readme.read_text(encoding="utf-8")), encoding="utf-8")
