@@ -2,8 +2,8 @@
 
     python benchmarks/embed.py [NAME ...]
 
-A table stands between `<!-- table: COMMAND -->` and `<!-- end of table -->`, where COMMAND is a script of this folder
-with its arguments. Without names, all tables that need nothing but this repository are written.
+A table stands between `<!-- table: COMMAND -->` and `<!-- end of table -->`; COMMAND is `promptpack ...` or a script of
+this folder, with its arguments. Without names, all tables that need nothing but this repository are written.
 """
 
 from __future__ import annotations

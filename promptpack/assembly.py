@@ -27,6 +27,7 @@ from promptpack.packing.place import region
 from promptpack.packing.ranking import rank_order
 from promptpack.payload import PackedSource, Payload, Report
 from promptpack.profiles import Profile, profile
+from promptpack.quick import maker
 from promptpack.reading import HASH_MARK
 from promptpack.render import Frame, Overhead
 from promptpack.source import Source
@@ -34,6 +35,8 @@ from promptpack.templates import TemplateSet
 from promptpack.tokens import counter as counter_named
 from promptpack.views import View
 from promptpack.window import Budget, Window, allocate, shortfall
+
+_packed = maker(PackedSource)
 
 if TYPE_CHECKING:
     from promptpack.builder import Content, PromptBuilder
@@ -193,7 +196,7 @@ def _draft(
         tokens = blocks.narrowed(made, source, text, number)
         ready.append(made)
         texts.append(blocks.block(made, source, number))
-        sources.append(PackedSource(
+        sources.append(_packed(
             label, source, text, one.chunk_ids, made.attributes, one.rank, position, region(position, n), tokens,
             one.value,
         ))

@@ -26,6 +26,8 @@ from promptpack.source import Source
 from promptpack.views import View
 
 Edits = tuple[Any, ...]
+Column = tuple[str, str, bool, dict[str, tuple[str, str, Edits]]]
+_KEPT = 20_000  # values of one field
 _AT_ONCE = 64  # texts that are counted in one go: enough to be quick, few enough not to count in vain
 
 
@@ -67,11 +69,12 @@ class Blocks:
         self._widest = min(LAST, labels.highest + candidates)
         self.whole: dict[int, Ready] = {}                # by the identity of a source, which `Ready` keeps alive
         self._pieces: dict[tuple[str, str], Ready] = {}  # cut and merged versions, by id and text
-        # For each field: its name, its gap, whether it is the source's own, and what its values look like.
-        self._columns: list[tuple[str, str, bool, dict[str, tuple[str, str, Edits]]]] = [
-            (name, "@" + name, name in OWN, {}) for name in fields
-        ]
-        # Shapes and what fields cost do not depend on the sources: payloads of the same settings share them.
+        # Payloads of the same settings share what does not depend on their sources. For each field: its name, its gap,
+        # whether it is the source's own, and what its values look like; for each set of fields the shape and its meter.
+        self._columns: list[Column] = compiled.kept(
+            (fields, escaping.rules.level, escaping.rules.reserved),
+            lambda: [(name, "@" + name, name in OWN, {}) for name in fields],
+        )
         self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = compiled.kept(
             (fields, labels.prefix, counter), dict
         )
@@ -146,8 +149,8 @@ class Blocks:
             shown = seen.get(value) if type(value) is str else None
             if shown is None:
                 shown = self._shown(source, name, value)
-                if type(value) is str:
-                    seen[value] = shown
+                if type(value) is str and not shown[2] and len(seen) < _KEPT:
+                    seen[value] = shown  # needed no escaping, and so never does
             if shown[0]:
                 attributes[name] = shown[0]
                 values[gap] = shown[1]

@@ -109,7 +109,7 @@ class Source:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 0):
                 raise self._error(name, f"expected a whole number of 0 or more, or None, got {quote(value)}")
-            if value is not None and type(value) is not int:
+            if value is not None:  # a numpy number becomes a plain one
                 object.__setattr__(self, name, int(value))
         if self.start is not None and self.end is not None and self.start > self.end:
             raise self._error("start", f"start {self.start} is behind end {self.end}")

@@ -142,6 +142,8 @@ def _without_copies(
     texts = [c.text for c in candidates]
     if policy.fold:
         alone = _opening_alone(texts) if policy.threshold == 1.0 else frozenset[int]()
+        if len(alone) == len(texts):
+            return list(candidates), []
         texts = [text if at in alone else folded(text) for at, text in enumerate(texts)]
     groups = _groups(texts, policy, notes)
     if len(groups) == len(candidates):
@@ -160,11 +162,14 @@ def _without_copies(
 
 def _opening_alone(texts: Sequence[str]) -> frozenset[int]:
     """Return which texts have opening words that no other has, and so equal none: they need not be folded."""
-    openings: dict[str, list[int]] = {}
+    first: dict[str, int] = {}
+    shared: set[int] = set()
     for at, text in enumerate(texts):
         opening = " ".join(text.split(None, 8)[:8])
-        openings.setdefault(opening if opening.isascii() else folded(opening), []).append(at)
-    return frozenset(group[0] for group in openings.values() if len(group) == 1)
+        seen = first.setdefault(opening if opening.isascii() else folded(opening), at)
+        if seen != at:
+            shared.update((seen, at))
+    return frozenset(range(len(texts))) - shared
 
 
 def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]]:

@@ -19,6 +19,7 @@ from promptpack.packing.ranking import Tie, is_finite, rank_order
 from promptpack.packing.route import Auto, placer
 from promptpack.packing.select import Prices, value_of
 from promptpack.protocols import Cost, Placer, Scorer, Selector
+from promptpack.quick import maker
 from promptpack.source import Source
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from promptpack.packing.diversity import Diversity
     from promptpack.packing.scoring import Scoring
 
+_candidate, _place = maker(Candidate), maker(Placed)
 DEDUPS = ("off", "exact", "near", "sentences", "merge")
 
 
@@ -196,7 +198,8 @@ def _checked(budget: object, packing: object, question: object) -> int | None:
 
 def _ranked(sources: Sequence[Source], tie: Tie) -> list[Candidate]:
     order = rank_order([source.score for source in sources], [source.id for source in sources], tie)
-    return [Candidate.of(sources[index], index, rank) for rank, index in enumerate(order, 1)]
+    ranked = [(rank, index, sources[index]) for rank, index in enumerate(order, 1)]
+    return [_candidate(s, index, rank, s.score, s.text, (s.id,), None) for rank, index, s in ranked]
 
 
 def _numbered(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -274,5 +277,5 @@ def _placed(choice: Choice, order: Sequence[int]) -> tuple[Placed, ...]:
         taken = choice.chosen[index]
         c = taken.candidate
         third, value = region(position, n), value_of(c)
-        placed.append(Placed(c.source, taken.text, c.rank, position, third, value, taken.cost, c.chunk_ids))
+        placed.append(_place(c.source, taken.text, c.rank, position, third, value, taken.cost, c.chunk_ids))
     return tuple(placed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from promptpack.errors import OptionError
@@ -43,7 +45,7 @@ def test_positions_without_any_weight_are_even() -> None:
 def test_the_curve_is_lowest_in_the_middle_and_continuous() -> None:
     values = [use_probability(i / 100) for i in range(101)]
     assert min(values) == values[50] == 0.55
-    assert all(abs(a - b) < 0.01 for a, b in zip(values, values[1:], strict=False))
+    assert all(abs(a - b) < 0.01 for a, b in pairwise(values))
     for bad in (-0.1, 1.1, float("nan"), "x"):
         with pytest.raises(OptionError):
             use_probability(bad)  # type: ignore[arg-type]

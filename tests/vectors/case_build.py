@@ -134,9 +134,20 @@ def builder(given: Given, **more: Any) -> PromptBuilder:
     if "question" in given:
         built = built.with_question(given["question"])
     chunks = [{**one, **chunk} for one in given.get("chunks") or []]
-    if packing.get("place") == "document":  # the order to preserve is that of the input
-        chunks = [{"position": index, **one} for index, one in enumerate(chunks)]
-    return built.add_sources(chunks)
+    return built.add_sources(in_input_order(chunks) if packing.get("place") == "document" else chunks)
+
+
+def in_input_order(chunks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give each chunk its place in the input as position, where it has none.
+
+    That is what a missing position means to preserveOrder (and to `Reorderer`); to `pack()` it is the rank.
+    """
+    from promptpack.reading import read_source
+
+    return [
+        {**one, "position": index} if read_source(one, index).position is None else one
+        for index, one in enumerate(chunks)
+    ]
 
 
 def build(given: Given, **more: Any) -> Payload:

@@ -48,7 +48,7 @@ TAGS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 def _by(key: Callable[[Any], Any], sign: int = 1) -> Callable[[Any, Any], int]:
     def compare(one: Any, other: Any) -> int:
         left, right = key(one), key(other)
-        return sign * ((left > right) - (left < right))
+        return sign * (int(left > right) - int(left < right))
 
     return compare
 

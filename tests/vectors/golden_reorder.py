@@ -133,7 +133,7 @@ def custom_sort(vector: Vector) -> Any:
     compare = COMPARATORS[options(vector)["comparator"]["$fn"]]
 
     def by_chunks(one: Source, other: Source) -> Any:
-        return compare(one.origin, other.origin)  # type: ignore[arg-type]  # the chunk, see `source`
+        return compare(one.origin, other.origin)  # the chunks, see `source`
 
     as_key = functools.cmp_to_key(by_chunks)
     return ids(found, ByKey(as_key)([source(chunk) for chunk in found]))

@@ -1,0 +1,37 @@
+"""Making many frozen values quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, make_dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def maker(cls: type[T]) -> Callable[..., T]:
+    """Return a function that makes instances of a frozen, slotted dataclass from all its fields, in order.
+
+    The `__init__` of a frozen dataclass sets field by field through `object.__setattr__`, which takes six times as
+    long as plain assignment; a payload makes thousands of values. Here a twin with the same slots is filled and then
+    becomes an instance of the class. Nothing is checked: for classes without `__post_init__`, where the fields are
+    known to be right.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, slots=True)
+    ... class Point:
+    ...     x: int
+    ...     y: int
+    >>> maker(Point)(1, 2)
+    Point(x=1, y=2)
+    """
+    if hasattr(cls, "__post_init__"):
+        raise TypeError(f"{cls.__name__} checks itself and cannot be made unchecked")
+    twin = make_dataclass(cls.__name__, [(one.name, Any) for one in fields(cls)], slots=True)  # type: ignore[arg-type]
+
+    def make(*values: Any) -> T:
+        one: Any = twin(*values)
+        one.__class__ = cls
+        return one  # type: ignore[no-any-return]
+
+    return make
