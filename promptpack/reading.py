@@ -142,7 +142,7 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
     if isinstance(values.get("updated"), Real):
         values["updated"] = _plain(values["updated"])
     return Source(
-        content_id(text) if id_ is None else id_, text, metadata=metadata,
+        id_ or content_id(text), text, metadata=metadata,
         origin=None if origin is found else origin, **values,
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpack.errors import PromptpackError, SourceError
-from promptpack.reading import FILLS, ID_KEYS, METADATA_KEYS, SCORE_KEYS, TEXT_KEYS, read_sources
+from promptpack.reading import FILLS, ID_KEYS, METADATA_KEYS, SCORE_KEYS, TEXT_KEYS, content_id, read_sources
 from promptpack.source import Source
 
 SCALARS = st.one_of(
@@ -95,10 +95,11 @@ def test_mappings_say_the_same_under_every_alias(
     meta: dict[str, str | int | date],
 ) -> None:
     (found,) = read_sources([{text_key: text, id_key: id_, score_key: score, meta_key: meta}])
-    assert (found.id, found.text, dict(found.metadata)) == (str(id_), text, meta)
+    expected = str(id_) or content_id(text)  # an empty id is none
+    assert (found.id, found.text, dict(found.metadata)) == (expected, text, meta)
     assert found.score == score or score != score
     (pair,) = read_sources([({text_key: text, id_key: id_, meta_key: meta}, 0.5)])
-    assert (pair.id, pair.text, pair.score) == (str(id_), text, 0.5)
+    assert (pair.id, pair.text, pair.score) == (expected, text, 0.5)
 
 
 @given(st.lists(st.text() | st.decimals() | st.none(), max_size=5))
