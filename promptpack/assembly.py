@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from promptpack.blocks import Blocks, Ready
-from promptpack.errors import OptionError, SourceError, quote
+from promptpack.errors import BudgetError, OptionError, SourceError, quote
 from promptpack.escape import LiveLabels, Rules
 from promptpack.escaping import Escaping
 from promptpack.history import Fitted, fit_history
@@ -56,10 +56,19 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     system = frame.system(content.system)
     turns = [Turn(tuple(frame.turn(one) for one in turn.messages), turn.index) for turn in turns_of(content.history)]
     account = _fixed(builder, frame, content, system, question, with_sources=bool(sources))
-    musts = [source for source in sources if source.required or source.pinned]
-    promised = sum(frame.blocks.price(source) for source in musts)
-    if promised > account.sources:
-        raise shortfall(account, account.fixed + promised, what="the required sources", required=promised, plan=plan)
+    order = rank_order([one.score for one in sources], [one.id for one in sources], builder.packing.tie)
+    frame.blocks.anticipate([sources[index] for index in order], account.sources)
+
+    def packed_into(room: int) -> Packed:
+        try:
+            return pack(sources, room, packing=builder.packing, cost=frame.cost, question=content.question)
+        except BudgetError as error:
+            needed, what = error.needed or 0, "the required sources"
+            raise shortfall(account, account.fixed + needed, what=what, required=needed, plan=plan) from error
+
+    # What is required takes its room before the history; without turns there is nothing to keep free.
+    musts = {source.id for source in sources if source.required or source.pinned}
+    promised = _promised(musts, packed_into(account.sources)) if turns and musts else 0
     room = plan.history_room(account.sources - promised)
     fitted = fit_history(turns, room, lambda turn: sum(frame.count(one) for one in turn.messages))
     account = replace(
@@ -67,22 +76,25 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     )
     step("history", {"kept": len(fitted.kept), "dropped": len(fitted.dropped), "tokens": fitted.used})
 
-    order = rank_order([one.score for one in sources], [one.id for one in sources], builder.packing.tie)
-    frame.blocks.anticipate([sources[index] for index in order], account.sources)
-    packed = pack(
-        sources, account.sources, packing=builder.packing, cost=frame.cost, question=content.question
-    )
+    packed = packed_into(account.sources)
     step("pack", {"sent": len(packed.sources), "dropped": len(packed.dropped), "tokens": packed.used})
     placed: Sequence[Placed] = packed.sources  # pinned ones first
     late: list[Dropped] = []
+    room, less = account.sources, 0
     while True:
         draft = _draft(frame, placed, content, system, question, fitted)
-        if draft.tokens <= account.input:
+        excess = draft.tokens - account.input
+        if excess <= 0:
             break
-        placed, out = _without_weakest(placed, draft.tokens - account.input)
-        if not out:
-            raise shortfall(account, draft.tokens, what="the parts that must be sent", partial=packed, plan=plan)
+        placed, out = _without_weakest(placed, excess)
         late += out
+        if not out:  # nothing but what is required is left: it is shortened further, where it may be
+            less = max(excess, 2 * less)
+            room -= less
+            if room < 0 or all(one.source.cut is None for one in placed):
+                raise shortfall(account, draft.tokens, what="the parts that must be sent", partial=packed, plan=plan)
+            packed = packed_into(room)
+            placed, late = packed.sources, []
     step("measure", {"tokens": draft.tokens, "late": len(late)})
     if require_sources and not placed:
         raise _no_source(len(content.sources), [*empty, *packed.dropped, *late])
@@ -96,6 +108,13 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         budget=replace(account, used=draft.tokens),
         report=_report(builder, found, frame, draft, notes, packed),
     )
+
+
+def _promised(musts: Set[str], packed: Packed) -> int:
+    """Return what the required sources take of a payload without history; all of it where they had to be shortened."""
+    taken = [one for one in packed.sources if not musts.isdisjoint(one.chunk_ids)]
+    cut = any(one.source.cut and one.cut and len(one.chunk_ids) == 1 for one in taken)
+    return packed.budget or 0 if cut else sum(one.cost for one in taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +216,8 @@ def _draft(
         ready.append(made)
         texts.append(blocks.block(made, source, number))
         sources.append(_packed(
-            label, source, text, one.chunk_ids, made.attributes, one.rank, position, region(position, n), tokens,
-            one.value,
+            label, source, text, labels.carried[label], made.attributes, one.rank, position, region(position, n),
+            tokens, one.value,
         ))
     history = fitted.messages
     split = sum(one.source.pinned for one in placed) if history else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import OptionError, quote
 from promptpack.labels import Labels
+from promptpack.message import copied
 from promptpack.messages import Message, read_history
 from promptpack.packing.pipeline import DEFAULT, Packing
 from promptpack.profiles import profile, required_profile
@@ -85,6 +86,12 @@ class PromptBuilder:
         counter_named(self.counter if self.counter is not None else found.counter)
         if not isinstance(self.packing, Packing):
             raise _wrong("packing", "a Packing", self.packing)
+        if self.packing.min_sources:
+            raise OptionError(
+                f"min_sources: {self.packing.min_sources} sources may pass the budget, and a payload always fits its "
+                "window; require sources (Source.required), or call pack()",
+                name="min_sources", given=self.packing.min_sources,
+            )
         if isinstance(self.escape, str):
             if self.escape not in LEVELS:
                 raise OptionError.unknown("escape", self.escape, LEVELS)
@@ -155,7 +162,7 @@ class PromptBuilder:
         """Replace the tool schemas; they are not sent by the payload, but counted as JSON text."""
         if isinstance(schemas, str | Mapping) or not isinstance(schemas, Iterable):
             raise _wrong("tools", "a list of tool schemas", schemas)
-        return self._with(tools=tuple(schemas))
+        return self._with(tools=tuple(copied(list(schemas), "tools")))
 
     def with_template(self, template: str | Path | TemplateSet | None) -> PromptBuilder:
         """Replace the template set."""

@@ -19,7 +19,8 @@ class Labels(Mapping[str, tuple[str, ...]]):
 
     As a mapping it holds the labels that are sent in this turn, in prompt order, each with the ids of
     the chunks that its passage is made of (several where chunks were merged). `carried` holds every label that the
-    conversation has given so far; those keep their passage, and new passages continue the count.
+    conversation has given so far; those keep their passage, and new passages continue the count. A passage is told by
+    which ids it has; their order, that of the ranking, is not part of it.
 
     Raises OptionError where the prefix is not 1 to 12 ASCII letters, a carried label does not fit the prefix,
     two labels stand for the same passage, or a label is sent twice.
@@ -49,16 +50,17 @@ class Labels(Mapping[str, tuple[str, ...]]):
                 name="carried", given=self.carried,
             )
         plain: dict[str, tuple[str, ...]] = {}
-        seen: dict[tuple[str, ...], str] = {}
+        seen: dict[frozenset[str], str] = {}
         for label, ids in self.carried.items():
             number(label, self.prefix)
             chunk_ids = _chunk_ids(ids, label)
-            if chunk_ids in seen:
+            passage = frozenset(chunk_ids)
+            if passage in seen:
                 raise OptionError(
-                    f"labels: {seen[chunk_ids]} and {label} stand for the same chunk {quote(chunk_ids[0])}",
+                    f"labels: {seen[passage]} and {label} stand for the same chunk {quote(chunk_ids[0])}",
                     name="carried", given=label,
                 )
-            seen[chunk_ids] = label
+            seen[passage] = label
             plain[label] = chunk_ids
         if not isinstance(self.sent, list | tuple):
             raise OptionError(
@@ -110,15 +112,17 @@ class Labels(Mapping[str, tuple[str, ...]]):
                 f"labels: expected a list of passages, got {quote(passages)}", name="passages", given=passages
             )
         carried = dict(self.carried)
-        known = {ids: label for label, ids in carried.items()}
+        # Chunks that were merged are the same passage whichever of them ranks first.
+        known = {frozenset(ids): label for label, ids in carried.items()}
         count = self.highest
         sent = []
         for passage in passages:
             ids = _chunk_ids(passage, "a passage")
-            label = known.get(ids)
+            key = frozenset(ids)
+            label = known.get(key)
             if label is None:
                 count += 1
-                label = known[ids] = f"{self.prefix}{count}"
+                label = known[key] = f"{self.prefix}{count}"
                 carried[label] = ids
             sent.append(label)
         if count > LAST:

@@ -72,7 +72,8 @@ class Message:
 
     def _check_parts(self) -> None:
         if self.content is None:
-            if self.role != "assistant" or not (self.tool_calls or any(self.extra.values())):
+            told = any(not is_empty(one) and one is not False for one in self.extra.values())
+            if self.role != "assistant" or not (self.tool_calls or told):
                 raise fault("content", f"missing; expected a text or content parts for {self.role}")
             return
         if not isinstance(self.content, tuple):
@@ -123,7 +124,7 @@ def text_pieces(message: Message) -> Iterator[str]:
         yield body["name"]
         yield _as_text(body.get("arguments", body.get("input", "")))
     for value in message.extra.values():
-        if value not in (None, "", [], {}, ()):
+        if not is_empty(value):
             yield _as_text(value)
 
 
@@ -183,6 +184,11 @@ def copied(value: Any, name: str, depth: int = 0) -> Any:
         inner = [copied(one, name, depth + 1) for one in value]
         return inner if isinstance(value, list) else tuple(inner)
     return value
+
+
+def is_empty(value: object) -> bool:
+    """Tell whether a field says nothing; a value is not compared, since an array gives no plain answer to that."""
+    return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
 
 
 def _body(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

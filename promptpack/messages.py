@@ -19,6 +19,7 @@ from promptpack.message import (
     Message,
     content_texts,
     fault,
+    is_empty,
     map_text,
     text_pieces,
     to_openai,
@@ -81,9 +82,11 @@ def read_history(items: Iterable[object], *, allow: Sequence[str] = ()) -> Histo
     >>> read_history([("system", "Be brief."), ("user", "Hi")], allow=("system",)).system
     ('Be brief.',)
     """
+    if not isinstance(allow, Iterable):
+        raise OptionError.unknown("allow", allow, INSTRUCTIONS)
     names = (allow,) if isinstance(allow, str) else tuple(allow)
     for name in names:
-        if name not in INSTRUCTIONS:
+        if not isinstance(name, str) or name not in INSTRUCTIONS:
             raise OptionError.unknown("allow", name, INSTRUCTIONS)
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise SourceError(f"history: expected a list of messages, got {quote(items)}", field="history")
@@ -146,7 +149,7 @@ def _read_mapping(item: Any) -> Message:
             raise fault("message", f"expected names as keys, got {quote(key)}")
     known = {key: item[key] for key in _FIELDS if key in item}
     # An empty field says nothing but must come back as it was: null and [] are not the same to every reader.
-    empty = {key: known.pop(key) for key in _OPTIONAL if key in known and known[key] in (None, [], ())}
+    empty = {key: known.pop(key) for key in _OPTIONAL if key in known and is_empty(known[key])}
     extra = {key: item[key] for key in keys if key not in _FIELDS} | empty
     return _build(known, extra, keys)
 

@@ -10,6 +10,7 @@ from promptpack.errors import SourceError, quote
 from promptpack.labels import Labels
 from promptpack.messages import Message, to_openai
 from promptpack.packing.candidate import Dropped, Region
+from promptpack.shown import visible
 from promptpack.source import Source
 from promptpack.window import Budget
 
@@ -88,7 +89,7 @@ class Payload:
 
     def __getitem__(self, label: str) -> PackedSource:
         for source in self.sources:
-            if source.label == label:
+            if isinstance(label, str) and source.label == label:
                 return source
         known = ", ".join(source.label for source in self.sources[:20]) or "none"
         raise SourceError(f"label {quote(label)} is not in this payload; sent: {known}", id=None, field="label")
@@ -98,18 +99,21 @@ class Payload:
 
         `chunk_id` is a source's id or a label. SourceError where no such source came in.
         """
+        if not isinstance(chunk_id, str):
+            raise SourceError(f"why: expected the id of a source, got {quote(chunk_id)}", field="id")
+        name = visible(chunk_id)
         told = []
         for one in self.sources:
             if chunk_id in one.chunk_ids or chunk_id == one.label:
                 of = f" (one of {len(one.chunk_ids)} chunks of it)" if len(one.chunk_ids) > 1 else ""
                 cut = "" if one.text == one.source.text else ", not its whole text"
                 told.append(
-                    f"{chunk_id}: sent as {one.label}{of}: rank {one.rank}, place {one.position + 1} of "
+                    f"{name}: sent as {one.label}{of}: rank {one.rank}, place {one.position + 1} of "
                     f"{len(self.sources)} ({one.region}), {one.tokens} tokens{cut}"
                 )
         for out in self.dropped:
             if out.source.id == chunk_id:
-                told.append(f"{chunk_id}: not sent: {out.reason}: {out.detail} (rank {out.rank}, stage {out.stage})")
+                told.append(f"{name}: not sent: {out.reason}: {out.detail} (rank {out.rank}, stage {out.stage})")
         if not told:
             raise SourceError(f"no source with the id {quote(chunk_id)} came in", field="id")
         return "; ".join(told)
@@ -118,15 +122,18 @@ class Payload:
         """Return the account, the passages in prompt order and what was left out, as plain text."""
         lines = [str(self.budget), ""]
         lines += [
-            f"{one.label:<5}{one.region:<7} rank {one.rank:<4} {one.tokens:>6,} tokens  {', '.join(one.chunk_ids)}"
+            f"{one.label:<5}{one.region:<7} rank {one.rank:<4} {one.tokens:>6,} tokens  "
+            + ", ".join(visible(id_) for id_ in one.chunk_ids)
             for one in self.sources
         ] or ["no source is sent"]
         if self.dropped:
             lines += ["", "not sent:"]
-            lines += [f"  {out.source.id} (rank {out.rank}): {out.reason}: {out.detail}" for out in self.dropped]
+            lines += [
+                f"  {visible(out.source.id)} (rank {out.rank}): {out.reason}: {out.detail}" for out in self.dropped
+            ]
         if self.dropped_turns:
             lines += ["", "turns not sent:"]
-            lines += [f"  {turn}" for turn in self.dropped_turns]
+            lines += [f"  message {one.turn.index}: {one.reason}: {one.detail}" for one in self.dropped_turns]
         if self.report.notes:
             lines += ["", "notes:"]
             lines += [f"  {note}" for note in self.report.notes]

@@ -133,7 +133,7 @@ class Frame:
             found = flat.find(text, at)
             if found < 0:
                 raise left_out(self.compiled, "user.j2", f"the source {view.label}, or its place in the order")
-            at = found
+            at = found + len(text)  # a text that stands only inside of another one is not there itself
 
     def _common(self, persona: str | None) -> dict[str, Any]:
         prefix = self.blocks.labels.prefix

@@ -82,6 +82,17 @@ def shown_date(value: Any) -> str:
     return when.date().isoformat() if _midnight(when) else when.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def visible(text: str) -> str:
+    """Return a text for one line of a report: what a terminal would obey or could not write is shown as an escape.
+
+    >>> visible("a\\n\\x1b[31mb\\ud800")
+    'a\\\\n\\\\x1b[31mb\\\\ud800'
+    """
+    if text.isprintable():
+        return text
+    return "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
+
+
 def _number(value: Real) -> str | None:
     """Return a number as text, empty for NaN and infinities; None for one that no line has room for."""
     if isinstance(value, Integral):

@@ -34,9 +34,9 @@ class Cut:
     marker: str | None = None
 
     def __post_init__(self) -> None:
-        if self.keep not in get_args(Keep):
+        if not isinstance(self.keep, str) or self.keep not in get_args(Keep):
             raise OptionError.unknown("Cut.keep", self.keep, get_args(Keep))
-        if self.at not in get_args(At):
+        if not isinstance(self.at, str) or self.at not in get_args(At):
             raise OptionError.unknown("Cut.at", self.at, get_args(At))
         if isinstance(self.min_tokens, bool) or not isinstance(self.min_tokens, int) or self.min_tokens < 0:
             raise OptionError(
@@ -118,6 +118,8 @@ class Source:
                 raise self._error(name, f"expected True or False, got {quote(getattr(self, name))}")
         if not isinstance(self.metadata, Mapping):
             raise self._error("metadata", f"expected a mapping, got {quote(self.metadata)}")
+        # A copy: a source that is changed behind its back would render differently the next time.
+        object.__setattr__(self, "metadata", dict(self.metadata))
 
     def _check_number(self, name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, Real):

@@ -51,7 +51,7 @@ def payload_from_dict(data: Mapping[str, Any]) -> Payload:
     """Read what `payload_to_dict` wrote; SourceError where it is something else."""
     if not isinstance(data, Mapping):
         raise SourceError(f"payload: expected a mapping, got {quote(data)}", field="payload")
-    if data.get("format") != FORMAT:
+    if type(data.get("format")) is not int or data["format"] != FORMAT:
         raise SourceError(
             f"payload: format {quote(data.get('format'))} is not known; this version reads format {FORMAT}",
             field="format",
@@ -110,6 +110,8 @@ def _plain(value: Any, around: tuple[int, ...] = ()) -> Any:
 
 def _plain_mapping(value: Mapping[Any, Any], around: tuple[int, ...]) -> dict[str, Any]:
     """Return a mapping as it is, or as pairs where a key is no text, has a lone surrogate or looks like a tag."""
+    if len(value) == 1 and isinstance(value.get("$object"), str):
+        return {"$object": _plain(value["$object"])}  # read back from such a tag: it is written as it was
     pairs = [(_plain(key, around), _plain(one, around)) for key, one in value.items()]
     if all(isinstance(key, str) and not key.startswith("$") for key, _ in pairs):
         return dict(pairs)

@@ -31,7 +31,7 @@ ALLOWED = {
     ("history", "messages"), ("history", "message"), ("messages", "message"),
     ("views", "shape"),
     ("environment", "templates"), ("profiles", "templates"), ("templates", "environment"),
-    ("stored", "payload"), ("payload", "stored"),
+    ("stored", "payload"), ("payload", "stored"), ("payload", "shown"),
     ("blocks", "escaping"), ("blocks", "measure"), ("render", "blocks"), ("render", "measure"),
     ("assembly", "builder"), ("builder", "assembly"),
     ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),

@@ -40,6 +40,22 @@ def test_every_promise_of_the_readme_has_a_test() -> None:
         assert any(claim.startswith(promise) for claim, _ in ROWS), promise
 
 
+def test_every_recipe_of_the_readme_has_a_test() -> None:
+    headings = re.findall(r"^(\*\*[^*]+\.\*\*)", README.split("## Recipes")[1].split("## Measured")[0], re.M)
+    assert len(headings) >= 10
+    for heading in headings:
+        assert any(claim.startswith(heading) for claim, _ in ROWS), heading
+
+
+def test_every_limit_of_the_readme_has_a_test_or_the_reason_why_not() -> None:
+    limits = re.findall(r"^\* (.+)", README.split("## Honest limits")[1], re.M)
+    untested = re.findall(r"^\* (.+)", CLAIMS.split("## What no test here can keep")[1], re.M)
+    assert len(limits) >= 6
+    for limit in limits:
+        start = " ".join(limit.split()[:4])
+        assert any(line.startswith(start) for line in [*(claim for claim, _ in ROWS), *untested]), limit
+
+
 def test_claims_promise_nothing_that_the_readme_does_not() -> None:
     for claim, _ in ROWS:
         if claim.startswith("**"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from promptpack.errors import OptionError
+from promptpack.errors import OptionError, quote
 from promptpack.evaluation.position import chunk_positions, edge_distance, mean_edge_distance, use_probability
 from promptpack.packing.pipeline import Packing, pack
 from promptpack.packing.place import fold
@@ -72,7 +72,8 @@ def select_table(items: int = 20, trials: int = 200, seed: int = 7, budget: int 
 def position_table(items: int = 20, trials: int = 200, seed: int = 7, budget: int = 1024) -> str:
     """Return the mean chance that the best sources are used, by placement, under the illustrative curve.
 
-    The same sources (`select="top"`) are placed in each way; see `promptpack.evaluation.use_probability`.
+    The same sources (`select="top"`) are placed in each way; see `promptpack.evaluation.use_probability`. "rank 1"
+    and "ranks 1 and 2" are the best of those that are sent. In a trial in which nothing is sent the chance is 0.
     """
     _check(items=items, trials=trials)
     rows = [["place", "rank 1", "ranks 1 and 2", "all sent, by value"]]
@@ -83,6 +84,8 @@ def position_table(items: int = 20, trials: int = 200, seed: int = 7, budget: in
             sources, cost = _candidates(rng, items)
             sent = pack(sources, budget, packing=Packing(place=place, dedup="off"), cost=cost).sources
             chances = [use_probability(x) for x in chunk_positions([one.cost for one in sent])]
+            if not sent:
+                continue
             by_rank = sorted(zip((one.rank for one in sent), chances, strict=True))
             two = [chance for _, chance in by_rank[:2]]
             value = sum(one.value for one in sent)
@@ -106,5 +109,7 @@ def _markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def _check(**numbers: int) -> None:
     for name, value in numbers.items():
-        if not 1 <= value <= 100_000:
-            raise OptionError(f"{name}: expected 1 to 100,000, got {value}", name=name, given=value)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100_000:
+            raise OptionError(
+                f"{name}: expected a whole number from 1 to 100,000, got {quote(value)}", name=name, given=value
+            )

@@ -6,11 +6,14 @@ how layouts compare under such a curve, not what a particular model does.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
+from math import isfinite
 from numbers import Integral, Real
+from typing import TypeVar
 
 from promptpack.errors import OptionError, quote
+
+Item = TypeVar("Item")
 
 
 def edge_distance(index: int, n: int) -> float:
@@ -37,10 +40,11 @@ def mean_edge_distance(order: Sequence[int], top_k: int) -> float:
     >>> round(mean_edge_distance([1, 3, 5, 4, 2], 2), 3), mean_edge_distance([1, 2, 3, 4, 5], 2)
     (0.0, 0.125)
     """
+    order = _list("order", order, "ranks")
     n = len(order)
     if not (_whole(top_k) and 1 <= top_k <= n):
         raise OptionError(f"top_k: expected 1 to {n}, got {quote(top_k)}", name="top_k", given=top_k)
-    places = {rank: index for index, rank in enumerate(order)}
+    places = {rank: index for index, rank in enumerate(order) if _whole(rank)}
     missing = [rank for rank in range(1, top_k + 1) if rank not in places]
     if missing:
         raise OptionError(f"order: rank {missing[0]} is missing", name="order", given=missing[0])
@@ -51,20 +55,24 @@ def chunk_positions(weights: Sequence[float]) -> list[float]:
     """Return the relative position of the middle of each chunk: x = (start + weight / 2) / total.
 
     Weights are token counts in prompt order, 0 or more; where all are 0 they count as equal.
-    Raises OptionError for a weight that is negative or not finite.
+    Raises OptionError for a weight that is negative or not a finite number, and for a sum beyond the range of a float.
 
     >>> chunk_positions([100, 200, 100])
     [0.125, 0.5, 0.875]
     """
-    for weight in weights:
-        if isinstance(weight, bool) or not isinstance(weight, Real) or not math.isfinite(weight) or weight < 0:
+    sizes = []
+    for weight in _list("weights", weights, "token counts"):
+        if not _finite(weight) or weight < 0:
             raise OptionError(f"weights: expected 0 or more tokens, got {quote(weight)}", name="weights", given=weight)
-    if not any(weights):
-        weights = [1] * len(weights)
-    total = sum(weights)
+        sizes.append(float(weight))
+    if not any(sizes):
+        sizes = [1.0] * len(sizes)
+    total = sum(sizes)
+    if not isfinite(total):
+        raise OptionError(f"weights: their sum is out of range, got {quote(total)}", name="weights", given=total)
     positions = []
     start = 0.0
-    for weight in weights:
+    for weight in sizes:
         positions.append((start + weight / 2) / total)
         start += weight
     return positions
@@ -80,7 +88,7 @@ def use_probability(x: float, start: float = 0.75, trough: float = 0.55, end: fl
     (0.75, 0.55, 0.65)
     """
     for name, value in (("x", x), ("start", start), ("trough", trough), ("end", end)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+        if not _finite(value) or not 0 <= value <= 1:
             raise OptionError(f"{name}: expected a number from 0 to 1, got {quote(value)}", name=name, given=value)
     edge = start if x < 0.5 else end
     return trough + (edge - trough) * (2 * x - 1) ** 2
@@ -90,13 +98,40 @@ def answer_in_window(needs: Iterable[Collection[str]], packed: Iterable[str]) ->
     """Tell whether everything that an answer needs is among the packed chunk ids.
 
     needs: for each piece of evidence the ids of the chunks that hold it, any one of which will do; a question with
-    one answer has one need, a multi-hop question several. Without needs nothing is missing.
+    one answer has one need, a multi-hop question several. Without needs nothing is missing; a need that no chunk
+    holds is never met. packed: the ids that are sent, such as `Packed.ids` (for merged sources all `chunk_ids`).
+    Raises OptionError where ids are not texts, or one text stands where a list of ids is expected.
 
     >>> answer_in_window([{"a#1", "b#4"}, {"c#2"}], ["c#2", "b#4"]), answer_in_window([{"a#1"}], ["c#2"])
     (True, False)
     """
-    there = frozenset(packed)
-    return all(not there.isdisjoint(need) for need in needs)
+    there = frozenset(_ids("packed", packed))
+    groups = [_ids("needs", need) for need in _list("needs", needs, "lists of ids")]
+    return all(not there.isdisjoint(group) for group in groups)
+
+
+def _ids(name: str, given: Iterable[str]) -> list[str]:
+    ids = _list(name, given, "ids")
+    for one in ids:
+        if not isinstance(one, str):
+            raise OptionError(f"{name}: expected ids that are texts, got {quote(one)}", name=name, given=one)
+    return ids
+
+
+def _list(name: str, given: Iterable[Item], of: str) -> list[Item]:
+    # A text is iterable, too: its characters would pass for ids, and never match one.
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise OptionError(f"{name}: expected a list of {of}, got {quote(given)}", name=name, given=given)
+    return list(given)
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond the range of a float
+        return False
 
 
 def _whole(value: object) -> bool:

@@ -150,12 +150,13 @@ def _advance(
         if before < top:
             row[before + 1:last + 1] = row[before]
         before += cost
-        kept, taking, gains = row[first:last + 1], more[:last + 1 - first], better[:last + 1 - first]
+        kept, taking = row[first:last + 1], more[:last + 1 - first]
         np.add(row[first - cost:last + 1 - cost], value, out=taking)
-        np.greater(taking, kept, out=gains)
         if goal is not None:
+            gains = better[:last + 1 - first]
+            np.greater(taking, kept, out=gains)
             bits.append((first, last, np.packbits(gains)))
-        np.copyto(kept, taking, where=gains)
+        np.maximum(kept, taking, out=kept)  # the same as a copy where it is more, without a branch for each cell
     if goal is None and before < top:
         row[before + 1:] = row[before]
     return bits

@@ -44,6 +44,11 @@ def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+def _is_one_of(value: object, known: Sequence[str]) -> bool:
+    # Asked for a text first: an array compares with each name, and then is neither true nor false.
+    return isinstance(value, str) and value in known
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
     """How sources are packed; each field is one stage, in the order in which they work.
@@ -81,7 +86,7 @@ class Packing:
 
     def __post_init__(self) -> None:
         for name, known in (("validate", get_args(Validate)), ("tie", get_args(Tie))):
-            if getattr(self, name) not in known:
+            if not _is_one_of(getattr(self, name), known):
                 raise OptionError.unknown(name, getattr(self, name), known)
         self._check("min_score", "a finite number", is_finite)
         for name, least in (("top_k", 0), ("min_sources", 0), ("max_per_document", 1)):
@@ -93,7 +98,7 @@ class Packing:
             )
         if isinstance(self.dedup, str) and self.dedup not in DEDUPS:
             raise OptionError.unknown("dedup", self.dedup, DEDUPS)
-        if not callable(self.select) and self.select not in SELECTS:
+        if not callable(self.select) and not _is_one_of(self.select, SELECTS):
             raise OptionError.unknown("select", self.select, SELECTS)
         placer(self.place)
         self._check("group_by", "the name of a field", lambda value: isinstance(value, str) and bool(value))
@@ -101,7 +106,7 @@ class Packing:
 
     def _check_policies(self) -> None:
         # Their modules are loaded only for a value that is not a plain name.
-        if self.score not in (None, "overlap") and not callable(self.score):
+        if self.score is not None and not _is_one_of(self.score, ("overlap",)) and not callable(self.score):
             raise OptionError.unknown("score", self.score, ("overlap", "a Scoring", "a Scorer"))
         if not isinstance(self.dedup, str):
             from promptpack.packing.dedup import Dedup

@@ -160,7 +160,7 @@ class Prices:
             return price
         try:
             whole = int(price.__index__())  # type: ignore[attr-defined]  # numpy integers
-        except AttributeError:
+        except (AttributeError, TypeError):  # an array has an index, too, and refuses to give it
             whole = -1
         if isinstance(price, bool) or whole < 0:
             name = getattr(self._cost, "name", None) or getattr(self._cost, "__name__", "cost")

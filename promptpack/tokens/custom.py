@@ -91,7 +91,10 @@ class CallableCounter(BaseCounter):
             return value
         # numpy's integers are whole numbers too
         if not isinstance(value, bool | float | str) and hasattr(type(value), "__index__"):
-            whole = int(value.__index__())  # type: ignore[attr-defined]
+            try:
+                whole = int(value.__index__())  # type: ignore[attr-defined]
+            except TypeError:  # an array has an index, too, and refuses to give it
+                whole = -1
             if whole >= 0:
                 return whole
         raise self._error(

@@ -8,12 +8,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from promptpack.shown import visible
+
 if TYPE_CHECKING:
     from promptpack.citations import Verification
     from promptpack.payload import Payload
     from promptpack.window import Budget
 
 _LISTED = 200  # rows of one table; the payload itself has them all
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text))
 
 
 def print_payload(payload: Payload, console: Console | None = None) -> None:
@@ -26,9 +32,9 @@ def print_payload(payload: Payload, console: Console | None = None) -> None:
     if payload.dropped_turns:
         out.print(_turns(payload))
     for place, kind, count in payload.report.escaped[:_LISTED]:
-        out.print(f"escaped in {escape(place)}: {count} {escape(kind)}", highlight=False)
+        out.print(f"escaped in {_safe(place)}: {count} {escape(kind)}", highlight=False)
     for note in payload.report.notes:
-        out.print(f"note: {escape(note)}", highlight=False)
+        out.print(f"note: {_safe(note)}", highlight=False)
 
 
 def print_verification(result: Verification, console: Console | None = None) -> None:
@@ -46,7 +52,7 @@ def print_verification(result: Verification, console: Console | None = None) -> 
     ]
     for name, value in rows:
         if value:
-            table.add_row(name, escape(value))
+            table.add_row(name, _safe(value))
     out.print(table)
 
 
@@ -77,7 +83,7 @@ def _sources(payload: Payload) -> Table:
         table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
     for one in payload.sources[:_LISTED]:
         cut = "" if one.text == one.source.text else " (not its whole text)"
-        table.add_row(one.label, one.region, str(one.rank), f"{one.tokens:,}", escape(", ".join(one.chunk_ids) + cut))
+        table.add_row(one.label, one.region, str(one.rank), f"{one.tokens:,}", _safe(", ".join(one.chunk_ids) + cut))
     if len(payload.sources) > _LISTED:
         table.add_row("...", "", "", "", f"{len(payload.sources) - _LISTED} more")
     return table
@@ -90,7 +96,7 @@ def _dropped(payload: Payload) -> Table:
     table.add_column("reason")
     table.add_column("detail", overflow="fold")
     for out in payload.dropped[:_LISTED]:
-        table.add_row(str(out.rank), escape(out.source.id), str(out.reason), escape(out.detail))
+        table.add_row(str(out.rank), _safe(out.source.id), str(out.reason), _safe(out.detail))
     if len(payload.dropped) > _LISTED:
         table.add_row("", f"{len(payload.dropped) - _LISTED} more", "", "")
     return table
@@ -102,5 +108,5 @@ def _turns(payload: Payload) -> Table:
     table.add_column("tokens", justify="right")
     table.add_column("detail", overflow="fold")
     for turn in payload.dropped_turns[:_LISTED]:
-        table.add_row(str(turn.turn.index), f"{turn.size:,}", escape(turn.detail))
+        table.add_row(str(turn.turn.index), f"{turn.size:,}", _safe(turn.detail))
     return table

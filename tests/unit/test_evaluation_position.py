@@ -29,24 +29,31 @@ def test_places_that_do_not_exist_are_refused(index: object, n: object) -> None:
 
 def test_mean_distance_needs_the_ranks_it_averages() -> None:
     assert mean_edge_distance([1, 2, 3], 1) == 0.0
-    for order, top in (([], 1), ([1, 2], 3), ([2, 3], 1), ([1], 0)):
+    for order, top in (([], 1), ([1, 2], 3), ([2, 3], 1), ([1], 0), ([[1]], 1), (None, 1), ("1", 1), ([1], "1")):
         with pytest.raises(OptionError):
-            mean_edge_distance(order, top)
+            mean_edge_distance(order, top)  # type: ignore[arg-type]
 
 
 def test_positions_without_any_weight_are_even() -> None:
     assert chunk_positions([0, 0]) == [0.25, 0.75]
     assert chunk_positions([]) == []
-    for bad in ([-1], [float("nan")], ["x"], [True]):
+    for bad in ([-1], [float("nan")], ["x"], [True], [10**400], [1e308] * 3, None, "12", 5):
         with pytest.raises(OptionError):
             chunk_positions(bad)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    np = pytest.importorskip("numpy")
+    assert chunk_positions(np.array([100, 200, 100])) == [0.125, 0.5, 0.875]
+    assert use_probability(np.float32(0.5)) == pytest.approx(0.55)
+    assert mean_edge_distance(np.array([1, 2, 3]), np.int64(1)) == edge_distance(np.int64(0), 3) == 0.0
 
 
 def test_the_curve_is_lowest_in_the_middle_and_continuous() -> None:
     values = [use_probability(i / 100) for i in range(101)]
     assert min(values) == values[50] == 0.55
     assert all(abs(a - b) < 0.01 for a, b in pairwise(values))
-    for bad in (-0.1, 1.1, float("nan"), "x"):
+    for bad in (-0.1, 1.1, float("nan"), "x", None, True, 10**400):
         with pytest.raises(OptionError):
             use_probability(bad)  # type: ignore[arg-type]
 
@@ -55,6 +62,16 @@ def test_every_need_has_to_be_met() -> None:
     assert answer_in_window([], [])
     assert not answer_in_window([{"a"}, {"b"}], ["a"])
     assert not answer_in_window([set()], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("needs", "packed"),
+    [(["ab"], ["a"]), ([{"a"}], "a"), (None, []), ([1], []), ([["a"]], [[1]]), ([[b"a"]], ["a"]), ("a", ["a"])],
+)
+def test_ids_are_texts_in_lists(needs: object, packed: object) -> None:
+    """If this fails, the characters of a text pass for ids, and an answer is there or missing by chance."""
+    with pytest.raises(OptionError):
+        answer_in_window(needs, packed)  # type: ignore[arg-type]
 
 
 def row(table: str, name: str) -> list[str]:
@@ -78,8 +95,9 @@ def test_insertion_order_buries_the_best_as_deep_as_any() -> None:
 def test_tables_are_the_same_every_time_and_bounded() -> None:
     for table in (edge_table, select_table, position_table):
         assert table(trials=5) == table(trials=5)
-        with pytest.raises(OptionError):
-            table(trials=0)
+        for trials in (0, 100_001, True, 2.5, "5"):
+            with pytest.raises(OptionError, match="trials"):
+                table(trials=trials)  # type: ignore[arg-type]
 
 
 def test_the_optimal_selection_is_worth_most_and_folding_serves_the_best_two() -> None:
