@@ -82,7 +82,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     late: list[Dropped] = []
     room, less = account.sources, 0
     while True:
-        draft = _draft(frame, placed, content, system, question, fitted)
+        draft = _draft(frame, placed, content, system, question, fitted, account.tools)
         excess = draft.tokens - account.input
         if excess <= 0:
             break
@@ -199,7 +199,7 @@ def _tools(tools: Sequence[Mapping[str, Any]], frame: Frame) -> int:
 
 def _draft(
     frame: Frame, placed: Sequence[Placed], content: Content, system: Message | None, question: Markup | None,
-    fitted: Fitted,
+    fitted: Fitted, tools: int,
 ) -> _Draft:
     """Label, render and count what is placed."""
     blocks = frame.blocks
@@ -222,7 +222,7 @@ def _draft(
     history = fitted.messages
     split = sum(one.source.pinned for one in placed) if history else 0
     messages = [system] if system else []
-    tokens = frame.overhead.reply + fitted.used + _tools(content.tools, frame)
+    tokens = frame.overhead.reply + fitted.used + tools
     tokens += frame.count(system) if system else 0
 
     def user(first: int, last: int, asked: Markup | None) -> int:

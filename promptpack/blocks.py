@@ -23,6 +23,7 @@ from promptpack.protocols import TokenCounter
 from promptpack.shape import Hole, Shape
 from promptpack.shown import OWN, shown_field
 from promptpack.source import Source
+from promptpack.tokens.custom import CallableCounter
 from promptpack.views import View
 
 Edits = tuple[Any, ...]
@@ -75,8 +76,9 @@ class Blocks:
             (fields, escaping.rules.level, escaping.rules.reserved),
             lambda: [(name, "@" + name, name in OWN, {}) for name in fields],
         )
-        self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = compiled.kept(
-            (fields, labels.prefix, counter), dict
+        # A callable is wrapped anew for each builder; what belongs to it goes with it.
+        self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = (
+            {} if isinstance(counter, CallableCounter) else compiled.kept((fields, labels.prefix, counter), dict)
         )
         self._every = self._meters.get(fields)  # of a source that has all the fields
 
@@ -148,9 +150,7 @@ class Blocks:
                         continue
             shown = seen.get(value) if type(value) is str else None
             if shown is None:
-                shown = self._shown(source, name, value)
-                if type(value) is str and not shown[2] and len(seen) < _KEPT:
-                    seen[value] = shown  # needed no escaping, and so never does
+                shown = self._shown(source, name, value, seen)
             if shown[0]:
                 attributes[name] = shown[0]
                 values[gap] = shown[1]
@@ -164,9 +164,17 @@ class Blocks:
                 self._every = shape, meter
         return Ready(source, attributes, values, shape, meter, edits)
 
-    def _shown(self, source: Source, name: str, value: Any) -> tuple[str, str, Edits]:
+    def _shown(
+        self, source: Source, name: str, value: Any, seen: dict[str, tuple[str, str, Edits]]
+    ) -> tuple[str, str, Edits]:
         text = value.strip() if type(value) is str else shown_field(source, name, value)
-        return (text, *self.escaping.attribute(text))
+        if not self.escaping.leaves_attribute(text):
+            # Not kept for the next payload: whether "[S9]" has to be escaped depends on the labels of each.
+            return (text, *self.escaping.attribute(text))
+        shown = (text, text, ())
+        if type(value) is str and len(seen) < _KEPT:
+            seen[value] = shown
+        return shown
 
     def price(self, source: Source, text: str | None = None) -> int:
         """Return the tokens of the enclosed block and the line break after it, under the widest label it may get."""

@@ -38,10 +38,12 @@ class Escaping:
         """Tell, quickly, that a passage would be left as it is."""
         return self.custom is None and is_inert(text, self.rules)
 
+    def leaves_attribute(self, value: str) -> bool:
+        """Tell, quickly, that the value of a field would be left as it is, whatever the labels of the payload."""
+        return is_inert_attribute(value, self.rules)
+
     def attribute(self, value: str) -> tuple[str, tuple[Edit, ...]]:
         """Escape the value of a field; return it with what was changed."""
-        if is_inert_attribute(value, self.rules):
-            return value, ()
         escaped = escape_attribute(value, self.rules)
         return str(escaped), tuple(escaped.edits)
 

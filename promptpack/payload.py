@@ -94,6 +94,9 @@ class Payload:
         known = ", ".join(source.label for source in self.sources[:20]) or "none"
         raise SourceError(f"label {quote(label)} is not in this payload; sent: {known}", id=None, field="label")
 
+    def __contains__(self, label: object) -> bool:
+        return any(source.label == label for source in self.sources)
+
     def why(self, chunk_id: str) -> str:
         """Say in one sentence what became of a chunk: where it is, or why it is not sent.
 

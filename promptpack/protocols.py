@@ -5,8 +5,8 @@ All are plain callables or small objects with one method; nothing has to be subc
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Awaitable, Sequence
+from typing import Protocol, runtime_checkable
 
 from markupsafe import Markup
 
@@ -75,5 +75,3 @@ class Escaper(Protocol):
 
     def __call__(self, text: str, /) -> Markup: ...
 
-
-JSON = Mapping[str, Any]

@@ -18,6 +18,7 @@ from promptpack.measure import joined
 from promptpack.messages import Message, map_text, text_pieces
 from promptpack.shape import Hole, Shape
 from promptpack.views import SourceList, View
+from promptpack.wellformed import repaired
 
 Around = tuple[str, str]
 
@@ -137,21 +138,8 @@ class Frame:
 
     def _common(self, persona: str | None) -> dict[str, Any]:
         prefix = self.blocks.labels.prefix
-        system = Markup(well_formed(persona)) if persona else Markup("")  # noqa: S704 - the developer's own words
+        system = Markup(repaired(persona)) if persona else Markup("")  # noqa: S704 - the developer's own words
         return {"system": system, "example": Markup(f"{prefix}1"), "prefix": Markup(prefix)}  # noqa: S704
-
-
-def well_formed(text: str) -> str:
-    """Return the text with lone surrogates replaced, so that it can be encoded.
-
-    >>> well_formed("a\\ud800b")
-    'a\\ufffdb'
-    """
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _after_break(after: str) -> str:

@@ -17,6 +17,7 @@ from promptpack.messages import Message, Turn
 from promptpack.packing.candidate import Dropped, DropReason, Region
 from promptpack.payload import PackedSource, Payload, Report
 from promptpack.source import Cut, Source
+from promptpack.wellformed import encodes
 from promptpack.window import Budget
 
 FORMAT = 1
@@ -84,7 +85,7 @@ def _plain(value: Any, around: tuple[int, ...] = ()) -> Any:
         return value
     if isinstance(value, str):
         text = str.__str__(value)
-        return text if _encodes(text) else {"$text": text.encode("utf-8", "surrogatepass").hex()}
+        return text if encodes(text) else {"$text": text.encode("utf-8", "surrogatepass").hex()}
     if isinstance(value, datetime):
         return {"$datetime": value.isoformat()}
     if isinstance(value, date):
@@ -123,14 +124,6 @@ def _is_float(value: Real) -> bool:
         return bool(float(value) == value) or value != value
     except OverflowError:  # a fraction beyond the range of a float
         return False
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _TAGS: Mapping[str, Callable[[Any], Any]] = {

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import OptionError, TemplateLookupError, TemplateRenderError, quote
+from promptpack.wellformed import encodes
 
 if TYPE_CHECKING:
     from promptpack.environment import Compiled
@@ -44,7 +45,7 @@ class TemplateSet:
             value = getattr(self, part)
             if not isinstance(value, str):
                 raise OptionError(f"template: {part} has to be a text, got {quote(value)}", name=part, given=value)
-            if "\x00" in value or len(value) > _LARGEST or not _encodes(value):
+            if "\x00" in value or len(value) > _LARGEST or not encodes(value):
                 raise TemplateRenderError(
                     f"template {quote(self.name)}: {part} holds a NUL character, a lone surrogate or more than "
                     f"{_LARGEST:,} characters",
@@ -158,14 +159,6 @@ def root() -> Path:
         "the template sets that ship with promptpack were not found; reinstall the package",
         name=FALLBACK, searched=[str(folder) for folder in searched],
     )
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _overrides(folder: Path) -> bool:

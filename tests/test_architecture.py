@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "promptpack"
 
 # From the bottom up; a name stands for a module or a package with everything in it.
 LAYERS = (
-    ("version", "errors", "quick"),
+    ("version", "errors", "quick", "wellformed"),
     ("source", "protocols"),
     (
         "packing", "tokens", "escape", "labels", "window", "message", "messages", "history", "citations", "reading",

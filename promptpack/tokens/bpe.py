@@ -14,6 +14,7 @@ from promptpack.tokens.cutting import check_text
 from promptpack.tokens.fast import Fast, load
 from promptpack.tokens.slicing import Codec, first_tokens, last_tokens
 from promptpack.tokens.vocabulary import VOCABULARIES, encoding
+from promptpack.wellformed import repaired
 
 # tiktoken's pattern gives up (with a panic) in a run of about a million white-space characters. Texts of this
 # many characters are counted in parts, and such runs split by another engine.
@@ -152,19 +153,6 @@ def codec(name: str) -> Codec:
     """
     known = encoding(name)
     return Codec(lambda text: tokens(name, text), known.decode_bytes, known.decode_single_token_bytes)
-
-
-def repaired(text: str) -> str:
-    r"""Return the text as tiktoken reads it: surrogate pairs joined, lone surrogates become U+FFFD.
-
-    >>> repaired("a\ud83d\ude80b\ud800")
-    'a🚀b�'
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _origin(text: str, clean: str, index: int) -> int:

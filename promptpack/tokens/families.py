@@ -9,7 +9,7 @@ from typing import NamedTuple
 from promptpack.errors import TokenizerError
 from promptpack.tokens.base import BaseCounter
 from promptpack.tokens.boundary import parts
-from promptpack.tokens.bpe import repaired
+from promptpack.wellformed import repaired
 
 # Texts of this many characters are counted in parts, where counts add up.
 LONG = 250_000

@@ -292,3 +292,20 @@ def test_the_result_is_a_value() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         payload.messages = ()  # type: ignore[misc]
     assert Packing() == Packing()
+
+
+def test_a_payload_does_not_depend_on_the_payloads_before_it() -> None:
+    """What one payload may leave alone, because it has no such label, the next must still escape."""
+    def rendered(n: int) -> str:
+        hits = [Source(f"c{at}", f"Text {at}.", 1 - at / 100, metadata={"title": "see [S9]"}) for at in range(n)]
+        return PromptBuilder(4000, counter="words").add_sources(hits).render().text
+
+    assert rendered(2).count("[S9]") == 2
+    assert "[S9]\"" not in rendered(12)
+    assert rendered(2).count("[S9]") == 2
+
+
+def test_a_label_is_in_the_payload_or_not() -> None:
+    payload = made().render()
+    assert "S1" in payload
+    assert "S9" not in payload

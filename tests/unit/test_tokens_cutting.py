@@ -9,10 +9,10 @@ import regex
 
 from promptpack.tokens import counter, counter_names, grapheme_ceil, grapheme_floor
 from promptpack.tokens.boundary import cuts_here, last_cut, next_cut, parts, rule_n, rule_p, rule_s
-from promptpack.tokens.bpe import repaired
 from promptpack.tokens.cutting import LONGEST_CLUSTER, longest_end, longest_start
 from promptpack.tokens.families import ALIASES, FAMILIES
 from promptpack.tokens.vocabulary import encoding
+from promptpack.wellformed import repaired
 
 ALWAYS = [name for name in counter_names() if name not in FAMILIES and name not in ALIASES]
 EXACT = ["o200k_base", "cl100k_base"]
