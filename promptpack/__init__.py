@@ -19,6 +19,7 @@ from promptpack.version import __version__
 _HOMES = {
     # build
     "PromptBuilder": "builder", "Source": "source", "Cut": "source", "Window": "window", "Budget": "window",
+    "Conversation": "conversation",
     "allocate": "window", "Labels": "labels", "TemplateSet": "templates", "Message": "messages",
     # the result
     "Payload": "payload", "PackedSource": "payload", "Report": "payload",
@@ -27,11 +28,14 @@ _HOMES = {
     "Dedup": "packing", "Diversity": "packing", "Scoring": "packing", "Spread": "packing", "DocumentOrder": "packing",
     "Chronological": "packing", "ByKey": "packing", "Auto": "packing", "overlap": "packing", "recency": "packing",
     "weighted": "packing", "mmr": "packing",
+    # reordering and reranking
+    "Reorderer": "reorder", "Rerank": "rerank",
     # counting
-    "counter": "tokens", "count_tokens": "tokens",
+    "counter": "tokens", "count_tokens": "counting", "hf_counter": "tokens", "calibrate": "tokens",
+    "CalibratedCounter": "tokens", "Profile": "profiles", "Models": "profiles", "load_models": "profiles",
     # the way back
-    "parse_citations": "citations", "verify_citations": "citations", "Citation": "citations",
-    "Verification": "citations",
+    "parse_citations": "citations", "verify_citations": "citations", "link_citations": "citations",
+    "CitationStream": "citations", "Citation": "citations", "Verification": "citations",
     # shapes of a user's own parts
     "TokenCounter": "protocols", "Scorer": "protocols", "Reranker": "protocols", "Selector": "protocols",
     "Placer": "protocols", "Escaper": "protocols",
@@ -46,9 +50,13 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from promptpack.builder import PromptBuilder as PromptBuilder
     from promptpack.citations import Citation as Citation
+    from promptpack.citations import CitationStream as CitationStream
     from promptpack.citations import Verification as Verification
+    from promptpack.citations import link_citations as link_citations
     from promptpack.citations import parse_citations as parse_citations
     from promptpack.citations import verify_citations as verify_citations
+    from promptpack.conversation import Conversation as Conversation
+    from promptpack.counting import count_tokens as count_tokens
     from promptpack.errors import BudgetError as BudgetError
     from promptpack.errors import CitationError as CitationError
     from promptpack.errors import DuplicateIdError as DuplicateIdError
@@ -81,17 +89,24 @@ if TYPE_CHECKING:
     from promptpack.payload import PackedSource as PackedSource
     from promptpack.payload import Payload as Payload
     from promptpack.payload import Report as Report
+    from promptpack.profiles import Models as Models
+    from promptpack.profiles import Profile as Profile
+    from promptpack.profiles import load_models as load_models
     from promptpack.protocols import Escaper as Escaper
     from promptpack.protocols import Placer as Placer
     from promptpack.protocols import Reranker as Reranker
     from promptpack.protocols import Scorer as Scorer
     from promptpack.protocols import Selector as Selector
     from promptpack.protocols import TokenCounter as TokenCounter
+    from promptpack.reorder import Reorderer as Reorderer
+    from promptpack.rerank import Rerank as Rerank
     from promptpack.source import Cut as Cut
     from promptpack.source import Source as Source
     from promptpack.templates import TemplateSet as TemplateSet
-    from promptpack.tokens import count_tokens as count_tokens
+    from promptpack.tokens import CalibratedCounter as CalibratedCounter
+    from promptpack.tokens import calibrate as calibrate
     from promptpack.tokens import counter as counter
+    from promptpack.tokens import hf_counter as hf_counter
     from promptpack.window import Budget as Budget
     from promptpack.window import Window as Window
     from promptpack.window import allocate as allocate

@@ -8,35 +8,37 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpack.blocks import Blocks, Ready
+from promptpack.blocks import Blocks
+from promptpack.caching import cache_notes
+from promptpack.draft import Draft, draft_of, without_weakest
 from promptpack.errors import BudgetError, OptionError, SourceError, quote
 from promptpack.escape import LiveLabels, Rules
-from promptpack.escaping import Escaping
-from promptpack.history import Fitted, fit_history
-from promptpack.labels import LAST, Labels
-from promptpack.messages import Message, Turn, turns_of
+from promptpack.fields import AUTO, telling_fields
+from promptpack.folding import BREAK, fold_system, saved_tokens
+from promptpack.labels import LAST
+from promptpack.layout import laid_out
+from promptpack.messages import Message, turns_of
 from promptpack.packing.candidate import Dropped, DropReason, Packed, Placed
 from promptpack.packing.intake import keep_apart
 from promptpack.packing.pipeline import pack
-from promptpack.packing.place import region
 from promptpack.packing.ranking import rank_order
-from promptpack.payload import PackedSource, Payload, Report
-from promptpack.profiles import Profile, profile
-from promptpack.quick import maker
+from promptpack.payload import Payload, Report
+from promptpack.profiles import Profile, estimate_note, planned, profile
 from promptpack.reading import HASH_MARK
 from promptpack.render import Frame, Overhead
+from promptpack.setforms import escaping_for
+from promptpack.settings import DEFAULT_FIELDS
 from promptpack.source import Source
+from promptpack.spotlight import resolved
+from promptpack.summary import fit_turns, unsized
 from promptpack.templates import TemplateSet
 from promptpack.tokens import counter as counter_named
-from promptpack.views import View
 from promptpack.window import Budget, Window, allocate, shortfall
-
-_packed = maker(PackedSource)
 
 if TYPE_CHECKING:
     from promptpack.builder import Content, PromptBuilder
@@ -44,18 +46,22 @@ if TYPE_CHECKING:
 
 def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool = False) -> Payload:
     """Render a builder; see `PromptBuilder.render`."""
-    plan = Window.of(builder.window)
     step = builder.on_step or (lambda name, details: None)
     found = profile(builder.model)
     notes: list[str] = []
     sources, empty, shown_ids = _admit(content.sources, notes)
-    frame = _frame(builder, found, shown_ids, len(sources))
+    frame = _frame(builder, found, shown_ids, sources, content.question)
+    plan = planned(builder.window, found.margin if builder.counter is None else frame.margin)
+    if builder.fields == AUTO:
+        notes.append(f"fields auto shows {', '.join(frame.blocks.fields) or 'none'}")
     step("frame", {"template": frame.compiled.set.name, "counter": _name(frame.counter), "sources": len(sources)})
 
-    question = frame.escaping.text(content.question) if content.question and content.question.strip() else None
+    question = frame.escaping.question(content.question) if content.question and content.question.strip() else None
     system = frame.system(content.system)
-    turns = [Turn(tuple(frame.turn(one) for one in turn.messages), turn.index) for turn in turns_of(content.history)]
-    account = _fixed(builder, frame, content, system, question, with_sources=bool(sources))
+    turns = turns_of(content.history)
+    # Pinned sources stand before the history, and where a cache is to keep them, before the question that changes.
+    apart = bool(content.history or builder.cache) and any(source.pinned for source in sources)
+    account = _fixed(plan, frame, content, system, question, with_sources=bool(sources), apart=apart)
     order = rank_order([one.score for one in sources], [one.id for one in sources], builder.packing.tie)
     frame.blocks.anticipate([sources[index] for index in order], account.sources)
 
@@ -70,9 +76,12 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     musts = {source.id for source in sources if source.required or source.pinned}
     promised = _promised(musts, packed_into(account.sources)) if turns and musts else 0
     room = plan.history_room(account.sources - promised)
-    fitted = fit_history(turns, room, lambda turn: sum(frame.count(one) for one in turn.messages))
+    fitted = fit_turns(turns, room, frame.count, frame.turn, content.summary)
+    guessed = unsized(fitted)
+    notes += [*fitted.notes, *guessed]
     account = replace(
-        account, history=fitted.used, sources=account.sources - fitted.used, used=account.used + fitted.used
+        account, history=fitted.used, sources=account.sources - fitted.used, used=account.used + fitted.used,
+        exact=account.exact and not guessed,
     )
     step("history", {"kept": len(fitted.kept), "dropped": len(fitted.dropped), "tokens": fitted.used})
 
@@ -82,11 +91,14 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     late: list[Dropped] = []
     room, less = account.sources, 0
     while True:
-        draft = _draft(frame, placed, content, system, question, fitted, account.tools)
+        draft = draft_of(frame, placed, content, system, question, fitted, account.tools, apart=apart)
+        if frame.folds:
+            saved = saved_tokens(draft.messages, frame.counter, frame.overhead.message)
+            draft = replace(draft, messages=fold_system(draft.messages), tokens=draft.tokens - saved)
         excess = draft.tokens - account.input
         if excess <= 0:
             break
-        placed, out = _without_weakest(placed, excess)
+        placed, out = without_weakest(placed, excess)
         late += out
         if not out:  # nothing but what is required is left: it is shortened further, where it may be
             less = max(excess, 2 * less)
@@ -106,7 +118,10 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         dropped=tuple(dropped),
         dropped_turns=fitted.dropped,
         budget=replace(account, used=draft.tokens),
-        report=_report(builder, found, frame, draft, notes, packed),
+        report=_report(builder, found, frame, draft, [*notes, *cache_notes(builder, account, draft.sources)], packed),
+        tools=content.tools,
+        question=content.question,
+        layout=laid_out(builder, frame, placed, draft, system, question, fitted),
     )
 
 
@@ -115,17 +130,6 @@ def _promised(musts: Set[str], packed: Packed) -> int:
     taken = [one for one in packed.sources if not musts.isdisjoint(one.chunk_ids)]
     cut = any(one.source.cut and one.cut and len(one.chunk_ids) == 1 for one in taken)
     return packed.budget or 0 if cut else sum(one.cost for one in taken)
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A payload that is rendered and counted, and may still be too large."""
-
-    messages: tuple[Message, ...]
-    sources: list[PackedSource]
-    labels: Labels
-    tokens: int
-    escaped: tuple[tuple[str, str, int], ...]
 
 
 def _admit(sources: Sequence[Source], notes: list[str]) -> tuple[list[Source], list[Dropped], dict[str, str]]:
@@ -147,41 +151,47 @@ def _admit(sources: Sequence[Source], notes: list[str]) -> tuple[list[Source], l
     return kept, empty, shown_ids
 
 
-def _frame(builder: PromptBuilder, found: Profile, shown_ids: Mapping[str, str], candidates: int) -> Frame:
-    compiled = TemplateSet.of(builder.template if builder.template is not None else found.template).compiled()
-    labels = builder.labels
-    custom = None if isinstance(builder.escape, str) else builder.escape
+def _frame(
+    builder: PromptBuilder, found: Profile, shown_ids: Mapping[str, str], sources: Sequence[Source],
+    question: str | None,
+) -> Frame:
+    templates = TemplateSet.of(builder.template if builder.template is not None else found.template)
+    labels, candidates = builder.labels, len(sources)
+    compiled, level, suffix, custom = resolved(builder.escape, templates, question, sources)
     rules = Rules(
         names=compiled.names, numbered=compiled.numbered, prefix=labels.prefix,
         labels=LiveLabels(min(LAST, labels.highest + candidates)),
-        level=builder.escape if isinstance(builder.escape, str) else "tags",
+        level=level, suffix=suffix, reserved=compiled.signs,
     )
+    settings = compiled.set.settings
+    fields = settings.fields if builder.fields in (DEFAULT_FIELDS, AUTO) else tuple(builder.fields)
+    counter = counter_named(builder.counter if builder.counter is not None else found.counter)
     blocks = Blocks(
-        compiled=compiled,
-        counter=counter_named(builder.counter if builder.counter is not None else found.counter),
-        escaping=Escaping(rules, frozenset(labels.known().values()), custom),
-        fields=builder.fields, labels=labels, shown_ids=shown_ids, candidates=candidates,
+        compiled=compiled, counter=counter,
+        escaping=escaping_for(compiled)(rules, frozenset(labels.known().values()), custom),
+        fields=telling_fields(fields, sources) if builder.fields == AUTO else fields,
+        labels=labels, shown_ids=shown_ids, candidates=candidates,
     )
     blocks.limit(Window.of(builder.window).size)
-    return Frame(blocks, Overhead(found.message, found.reply))
+    overhead = Overhead(found.message, found.reply + getattr(counter, "overhead", 0))
+    return Frame(blocks, overhead, folds=not found.system_role)
 
 
 def _fixed(
-    builder: PromptBuilder, frame: Frame, content: Content, system: Message | None, question: Markup | None,
-    *, with_sources: bool,
+    plan: Window, frame: Frame, content: Content, system: Message | None, question: Markup | None,
+    *, with_sources: bool, apart: bool,
 ) -> Budget:
     """Account for everything but history and sources; BudgetError where that alone does not fit."""
-    system_tokens = frame.count(system) - frame.overhead.message if system else 0
+    system_tokens = frame.counter(system.text + BREAK * frame.folds) if system else 0
     question_tokens = frame.counter(question) if question else 0
     user = frame.bare(with_sources, question, content.system)
-    messages = 1 + bool(system)
-    has_pinned = bool(content.history) and any(source.pinned for source in content.sources)
-    if has_pinned:  # a message of its own before the history
+    messages = 1 + bool(system and not frame.folds)
+    if apart:  # a message of its own for the pinned sources
         user += frame.bare(True, None, content.system)
         messages += 1
     overhead = messages * frame.overhead.message + frame.overhead.reply
     return allocate(
-        builder.window, system=system_tokens, question=question_tokens, tools=_tools(content.tools, frame),
+        plan, system=system_tokens, question=question_tokens, tools=_tools(content.tools, frame),
         frame=max(0, user - question_tokens) + overhead, exact=frame.exact,
     )
 
@@ -197,85 +207,6 @@ def _tools(tools: Sequence[Mapping[str, Any]], frame: Frame) -> int:
         ) from error
 
 
-def _draft(
-    frame: Frame, placed: Sequence[Placed], content: Content, system: Message | None, question: Markup | None,
-    fitted: Fitted, tools: int,
-) -> _Draft:
-    """Label, render and count what is placed."""
-    blocks = frame.blocks
-    labels = blocks.labels.assign([one.chunk_ids for one in placed])
-    numbers = [int(label[len(labels.prefix):]) for label in labels.sent]
-    n = len(placed)
-    ready: list[Ready] = []
-    sources: list[PackedSource] = []
-    texts: list[str] = []
-    for position, (one, label, number) in enumerate(zip(placed, labels.sent, numbers, strict=True)):
-        source, text = one.source, one.text
-        made = blocks.prepare(source, text)
-        tokens = blocks.narrowed(made, source, text, number)
-        ready.append(made)
-        texts.append(blocks.block(made, source, number))
-        sources.append(_packed(
-            label, source, text, labels.carried[label], made.attributes, one.rank, position, region(position, n),
-            tokens, one.value,
-        ))
-    history = fitted.messages
-    split = sum(one.source.pinned for one in placed) if history else 0
-    messages = [system] if system else []
-    tokens = frame.overhead.reply + fitted.used + tools
-    tokens += frame.count(system) if system else 0
-
-    def user(first: int, last: int, asked: Markup | None) -> int:
-        def views() -> list[View]:
-            return [blocks.view(ready[i], numbers[i], texts[i]) for i in range(first, last)]
-
-        text, around = frame.user(texts[first:last], views, asked, content.system, history)
-        messages.append(Message("user", text))
-        costs = [one.tokens for one in sources[first:last]]
-        hinted = any(made.hinted for made in ready[first:last])
-        return frame.overhead.message + frame.count_user(text, around, texts[first:last], costs, hinted=hinted)
-
-    if split:  # pinned sources stand before the history, so that what is before it stays the same
-        tokens += user(0, split, None)
-    messages += history
-    tokens += user(split, n, question)
-    return _Draft(tuple(messages), sources, labels, tokens, _edits(placed, ready, question))
-
-
-def _edits(
-    placed: Sequence[Placed], ready: Sequence[Ready], question: Markup | None
-) -> tuple[tuple[str, str, int], ...]:
-    """Count what escaping changed, by place and kind."""
-    places = [(one.source.id, made.edits) for one, made in zip(placed, ready, strict=True) if made.edits]
-    places.append(("question", tuple(getattr(question, "edits", ()))))
-    return tuple(
-        (place, kind, count)
-        for place, edits in places
-        for kind, count in sorted(Counter(str(edit.kind) for edit in edits).items())
-    )
-
-
-def _without_weakest(placed: Sequence[Placed], excess: int) -> tuple[list[Placed], list[Dropped]]:
-    """Take out the weakest sources until `excess` tokens are saved; none where all are required."""
-    out: list[Dropped] = []
-    saved = 0
-    leaving: set[int] = set()
-    order = sorted(range(len(placed)), key=lambda index: -placed[index].rank)
-    for index in order:
-        one = placed[index]
-        if saved >= excess:
-            break
-        if one.source.required or one.source.pinned:
-            continue
-        leaving.add(index)
-        saved += max(1, one.cost)
-        out.append(Dropped(
-            one.source, one.rank, one.cost, DropReason.OVER_BUDGET, "measure",
-            f"the rendered payload was {excess} tokens too large and this was the weakest source",
-        ))
-    return [one for index, one in enumerate(placed) if index not in leaving], out
-
-
 def _no_source(count: int, dropped: Sequence[Dropped]) -> SourceError:
     reasons = Counter(str(out.reason) for out in dropped)
     told = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items())) or "none came in"
@@ -283,15 +214,13 @@ def _no_source(count: int, dropped: Sequence[Dropped]) -> SourceError:
 
 
 def _report(
-    builder: PromptBuilder, found: Profile, frame: Frame, draft: _Draft, notes: list[str], packed: Packed
+    builder: PromptBuilder, found: Profile, frame: Frame, draft: Draft, notes: list[str], packed: Packed
 ) -> Report:
     told = [*notes, *packed.notes]
-    if not found.known:
-        told.append(f"the model {quote(builder.model)} is not known: its tokens are estimated")
-    elif not frame.exact:
-        told.append(f"the counter {_name(frame.counter)} estimates; its counts may differ from the model's")
+    if not frame.exact:
+        told.append(estimate_note(found, _name(frame.counter), plain=builder.counter is None))
     return Report(
-        counter=_name(frame.counter), exact=frame.exact, template=frame.compiled.set.name, model=builder.model,
+        counter=_name(frame.counter), exact=frame.exact, template=frame.compiled.set.name, model=found.model,
         escaped=draft.escaped, notes=tuple(told),
     )
 

@@ -8,48 +8,29 @@ block) is escaped and counted for all of them together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from markupsafe import Markup
 
+from promptpack.columns import Columns
 from promptpack.environment import Compiled
 from promptpack.errors import TemplateRenderError
 from promptpack.escaping import Escaping
+from promptpack.forms import Form, Ready
 from promptpack.labels import LAST, Labels
 from promptpack.measure import Meter
 from promptpack.protocols import TokenCounter
-from promptpack.shape import Hole, Shape
-from promptpack.shown import OWN, shown_field
+from promptpack.shape import Hole
 from promptpack.source import Source
 from promptpack.tokens.custom import CallableCounter
+from promptpack.tokens.memo import Memo
 from promptpack.views import View
 
 Edits = tuple[Any, ...]
-Column = tuple[str, str, bool, dict[str, tuple[str, str, Edits]]]
-_KEPT = 20_000  # values of one field
-_AT_ONCE = 64  # texts that are counted in one go: enough to be quick, few enough not to count in vain
-
-
-@dataclass(slots=True)
-class Ready:
-    """A source made ready.
-
-    attributes: the shown fields, unescaped. values: the text and the fields (under "@name"), escaped. shape, meter: of
-    its block; None where the template has none. edits: what escaping changed. price: under label number `assumed`; -1
-    until it is asked for. hinted: the price rests on a count that came with the source.
-    """
-
-    source: Source
-    attributes: dict[str, str]
-    values: dict[str, str]
-    shape: Shape | None
-    meter: Meter | None
-    edits: Edits
-    price: int = -1
-    assumed: int = 0
-    hinted: bool = False
+CountMany = Callable[[list[str]], list[int]]
+_AT_ONCE = 256  # texts that are counted in one go
 
 
 class Blocks:
@@ -64,27 +45,25 @@ class Blocks:
         self.escaping = escaping
         self.fields = fields
         self.labels = labels
-        self._shown_ids = shown_ids
+        self.columns = Columns(fields, shown_ids, compiled.set.settings)
         self._absent = {name: Markup("") for name in fields}  # a field that a source lacks is there, and empty
         self._known = labels.known()
+        self._bound: Callable[[str, int], int] | None = (
+            getattr(counter, "floor", None) if getattr(counter, "additive", False) else None
+        )
+        self._count_fresh: CountMany | None = getattr(counter, "count_fresh", None)
         self._widest = min(LAST, labels.highest + candidates)
         self.whole: dict[int, Ready] = {}                # by the identity of a source, which `Ready` keeps alive
         self._pieces: dict[tuple[str, str], Ready] = {}  # cut and merged versions, by id and text
-        # Payloads of the same settings share what does not depend on their sources. For each field: its name, its gap,
-        # whether it is the source's own, and what its values look like; for each set of fields the shape and its meter.
-        self._columns: list[Column] = compiled.kept(
-            (fields, escaping.rules.level, escaping.rules.reserved),
-            lambda: [(name, "@" + name, name in OWN, {}) for name in fields],
-        )
+        # Payloads of the same settings share what does not depend on their sources: the form of each set of fields.
         # A callable is wrapped anew for each builder; what belongs to it goes with it.
-        self._meters: dict[tuple[str, ...], tuple[Shape | None, Meter | None]] = (
-            {} if isinstance(counter, CallableCounter) else compiled.kept((fields, labels.prefix, counter), dict)
+        self._forms: dict[tuple[str, ...], Form] = {} if isinstance(counter, CallableCounter) else compiled.kept(
+            (fields, labels.prefix, counter, escaping.rules.level, escaping.rules.reserved), dict
         )
-        self._every = self._meters.get(fields)  # of a source that has all the fields
 
     def limit(self, room: int) -> None:
         """Tell how many tokens there are: no label can be wider than the number of empty blocks that fit."""
-        _, meter = self._meter(("chunk",) if "chunk" in self.fields else ())
+        meter = self._form(("chunk",) if "chunk" in self.fields else ()).meter
         if meter is not None and meter.additive and not self.whole:
             least = max(1, meter.fixed(1))
             self._widest = min(self._widest, self.labels.highest + room // least + 1)
@@ -98,140 +77,141 @@ class Blocks:
             return found
         made = self._pieces.get((source.id, text))
         if made is None:
-            made = self._pieces[source.id, text] = self._made(source, text)
+            made = self._pieces[source.id, text] = self._made(source, text, piece=text != source.text)
         return made
 
     def anticipate(self, sources: Sequence[Source], room: int) -> None:
-        """Count the texts of the first sources, as many as can fit into `room`, in one go.
+        """Prepare and price the first sources, as many as can fit into `room`, many at a time.
 
         A tokenizer is up to twice as fast where nothing else runs between its texts, and the engine of the extra
-        `fast` takes many at once. What is counted here is found in the counter's memo when the price is asked for.
+        `fast` takes many at once; what sources have in common is looked up column by column. What is left out here is
+        prepared one by one when its price is asked for.
         """
-        many = getattr(self.counter, "count_many", None)
-        if many is None or not getattr(self.counter, "additive", False):
+        additive = getattr(self.counter, "additive", False)
+        if self._count_fresh is None or self.escaping.custom is not None or not additive:
             return
-        first: list[Source] = []
-        guess = 0
-        for source in sources:
-            guess += len(source.text) // 5  # few tokens are longer, so that not too few are counted
-            if guess > room:
+        left, at = room, 0
+        size = _AT_ONCE // 4
+        while at < len(sources) and left > 0:
+            batch: list[Source] = []
+            guess = 0
+            for source in sources[at: at + size]:
+                guess += len(source.text) // 5  # few tokens are longer, so that not too few are counted
+                if guess > left:
+                    break
+                batch.append(source)
+            if not batch:
                 break
-            first.append(source)
-        left = room
-        for at in range(0, len(first), _AT_ONCE):
-            batch = [(source, self.prepare(source)) for source in first[at: at + _AT_ONCE]]
-            many([
-                ready.meter.body(ready.values["text"])
-                for source, ready in batch if ready.meter is not None and source.tokens is None
-            ])
-            left -= sum([self.price(source) for source, _ in batch])
-            if left < 0:
-                break
+            self._prepare_many(batch, self._count_fresh)
+            left -= sum(map(self.price, batch))
+            at += len(batch)
+            size = min(_AT_ONCE, left * at // max(1, room - left))  # as many more as are likely to fit
 
-    def _made(self, source: Source, body: str) -> Ready:
+    def _prepare_many(self, sources: Sequence[Source], count: CountMany) -> None:
+        """Prepare and price those sources whose parts need no escaping and have their own prices."""
+        for names, group, columns in self.columns.groups(sources):
+            form = self._form(names)
+            if form.meter is not None and form.columnar:
+                self._price_many(form, form.meter, group, columns, count)
+
+    def _price_many(
+        self, form: Form, meter: Meter, sources: Sequence[Source], columns: list[list[str]], count: CountMany
+    ) -> None:
+        escaping = self.escaping
+        bodies = form.bodies([source.text for source in sources], escaping.leaves, count)
+        if any(source.tokens is not None for source in sources):
+            bodies = [None if one.tokens is not None else body for one, body in zip(sources, bodies, strict=True)]
+        tokens = [form.tokens(index, column, escaping.leaves_attribute) for index, column in enumerate(columns)]
+        costs = zip(bodies, *tokens, strict=True)
+        shown = zip(*columns, strict=True) if columns else repeat(())
+        numbers = map(self._assumed, sources) if self._known else repeat(self._widest)
+        for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
+            if None not in cost:
+                price = sum(cost) + meter.fixed(number)
+                self.whole[id(source)] = Ready(source, form, values, values, source.text, (), price, number)
+
+    def _made(self, source: Source, body: str, *, piece: bool = False) -> Ready:
         edits: Edits = ()
         if self.escaping.leaves(body):
-            # The very object that came in: its hash is known, and the counter's memo finds it by identity.
-            values = {"text": body}
+            shown_text = body
         else:
             text = self.escaping.text(body)
             edits = tuple(getattr(text, "edits", ()))
-            values = {"text": str(text)}
-        attributes: dict[str, str] = {}
-        metadata = source.metadata
-        for name, gap, own, seen in self._columns:
-            if name == "chunk":
-                value: Any = self._shown_ids.get(source.id, source.id)
-            else:
-                value = getattr(source, name) if own else None
-                if value is None:
-                    value = metadata.get(name)
-                    if value is None:
-                        continue
-            shown = seen.get(value) if type(value) is str else None
-            if shown is None:
-                shown = self._shown(source, name, value, seen)
-            if shown[0]:
-                attributes[name] = shown[0]
-                values[gap] = shown[1]
-                if shown[2]:
-                    edits += shown[2]
-        if len(attributes) == len(self._columns) and self._every is not None:
-            shape, meter = self._every
-        else:
-            shape, meter = self._meter(tuple(attributes))
-            if len(attributes) == len(self._columns):
-                self._every = shape, meter
-        return Ready(source, attributes, values, shape, meter, edits)
+            shown_text = str(text)
+        names, raw = self.columns.fields(source)
+        shown = raw
+        if not all(map(self.escaping.leaves_attribute, raw)):
+            escaped = [self.escaping.attribute(value) for value in raw]
+            shown = tuple([value for value, _ in escaped])
+            edits += tuple([edit for _, changes in escaped for edit in changes])
+        return Ready(source, self._form(names), raw, shown, shown_text, edits, piece=piece)
 
-    def _shown(
-        self, source: Source, name: str, value: Any, seen: dict[str, tuple[str, str, Edits]]
-    ) -> tuple[str, str, Edits]:
-        text = value.strip() if type(value) is str else shown_field(source, name, value)
-        if not self.escaping.leaves_attribute(text):
-            # Not kept for the next payload: whether "[S9]" has to be escaped depends on the labels of each.
-            return (text, *self.escaping.attribute(text))
-        shown = (text, text, ())
-        if type(value) is str and len(seen) < _KEPT:
-            seen[value] = shown
-        return shown
+    def _assumed(self, source: Source) -> int:
+        return self._known.get((source.id,), self._widest)
 
     def price(self, source: Source, text: str | None = None) -> int:
         """Return the tokens of the enclosed block and the line break after it, under the widest label it may get."""
-        ready = self.prepare(source, text)
+        return self._priced(self.prepare(source, text))
+
+    def _priced(self, ready: Ready) -> int:
         if ready.price < 0:
-            ready.assumed = self._known.get((source.id,), self._widest) if self._known else self._widest
-            known = source.tokens if source.tokens is not None and text in (None, source.text) else None
-            if known is not None and ready.meter is not None and not ready.edits:
+            source, meter = ready.source, ready.form.meter
+            ready.assumed = self._assumed(source)
+            known = None if ready.piece else source.tokens
+            if known is not None and meter is not None and not ready.edits:
                 ready.hinted = True
-                ready.price = ready.meter(ready.values, ready.assumed, known)
+                ready.price = meter(ready.values, ready.assumed, known)
             else:
-                ready.price = self._count(ready, source, ready.assumed)
+                ready.price = self._count(ready, ready.assumed)
         return ready.price
 
-    def _count(self, ready: Ready, source: Source, number: int) -> int:
-        if ready.meter is not None:
-            return ready.meter(ready.values, number)
-        return self.counter(self.block(ready, source, number) + "\n")
+    def _count(self, ready: Ready, number: int) -> int:
+        if ready.form.meter is not None:
+            return ready.form.meter(ready.values, number)
+        return self.counter(self.block(ready, number) + "\n")
 
     def floor(self, source: Source, limit: int) -> int:
-        """Return a cheap lower bound of the price, without tokenising."""
-        ready = self.prepare(source)
-        if ready.price >= 0 or source.tokens is not None:
-            return max(ready.price, 0)
-        return ready.meter.floor(ready.values, self._widest, limit) if ready.meter is not None else 0
+        """Return a cheap lower bound of the price, without tokenising and mostly without escaping."""
+        known = self.whole.get(id(source))
+        if known is not None or source.tokens is not None or self._bound is None:
+            return max(known.price, 0) if known is not None else 0
+        text = source.text if self.escaping.keeps_words(source.text) else self.prepare(source).text
+        return int(self._bound(text, limit))
 
-    def narrowed(self, ready: Ready, source: Source, text: str, number: int) -> int:
-        """Return the price under the label that the source did get."""
-        price = ready.price if ready.price >= 0 else self.price(source, text)
-        if number == ready.assumed:
-            return price
-        if ready.meter is not None and ready.meter.additive:
-            return price - ready.meter.fixed(ready.assumed) + ready.meter.fixed(number)
-        return self._count(ready, source, number)
+    def narrowed(self, ready: Sequence[Ready], numbers: Sequence[int]) -> list[int]:
+        """Return the prices under the labels that the passages did get."""
+        prices = []
+        for made, number in zip(ready, numbers, strict=True):
+            price, assumed, meter = self._priced(made), made.assumed, made.form.meter
+            if number != assumed:
+                if meter is not None and meter.additive:
+                    price += meter.fixed(number) - meter.fixed(assumed)
+                else:
+                    price = self._count(made, number)
+            prices.append(price)
+        return prices
 
-    def block(self, ready: Ready, source: Source, number: int) -> str:
+    def block(self, ready: Ready, number: int) -> str:
         """Render one passage under its label; TemplateRenderError where the template leaves its text out."""
-        if ready.shape is not None:
-            values = ready.values
-            values["n"] = digits = str(number)
-            values["label"] = self.labels.prefix + digits
-            return ready.shape.fill(values)
+        digits = str(number)
+        filled = ready.form.block(digits, self.labels.prefix + digits, ready.text, ready.shown)
+        if filled is not None:
+            return filled
         view = self.view(ready, number)
         block = self.compiled.render("source.j2", {
             "source": view, "n": number, "label": view.label, "text": view.text, "attributes": view.attributes,
         })
-        if " ".join(ready.values["text"].split()) not in " ".join(block.split()):
-            raise left_out(self.compiled, "source.j2", f"the text of the source {source.id[:80]!r}")
+        if " ".join(ready.text.split()) not in " ".join(block.split()):
+            raise left_out(self.compiled, "source.j2", f"the text of the source {ready.source.id[:80]!r}")
         return block
 
     def view(self, ready: Ready, number: int, block: str | None = None) -> View:
         """Return what a template sees of a passage; its rendered block where that is there already."""
-        values = {name: Markup(ready.values["@" + name]) for name in ready.attributes}  # noqa: S704 - escaped
-        text = Markup(ready.values["text"])  # noqa: S704 - escaped
+        values = {name: Markup(value) for name, value in zip(ready.form.names, ready.shown, strict=True)}  # noqa: S704
+        text = Markup(ready.text)  # noqa: S704 - escaped
         return View({
             **self._absent, **values, "n": number, "label": Markup(self.number(number)["label"]), "text": text,  # noqa: S704
-            "attributes": tuple(values.items()),
+            "attributes": self.compiled.set.settings.pairs(values),
             **({} if block is None else {"block": Markup(block)}),  # noqa: S704 - rendered from escaped parts
         })
 
@@ -240,14 +220,28 @@ class Blocks:
         digits = str(number)
         return {"n": digits, "label": self.labels.prefix + digits}
 
-    def _meter(self, names: tuple[str, ...]) -> tuple[Shape | None, Meter | None]:
-        if names not in self._meters:
-            shape = self.compiled.shape("source.j2", (names, self.fields), lambda: _holes(names, self._absent))
+    def _form(self, names: tuple[str, ...]) -> Form:
+        form = self._forms.get(names)
+        if form is None:
+            shape = self.compiled.shape("source.j2", (names, self.fields), lambda: self._holes(names))
             if shape is not None and "text" not in shape.gaps:
                 raise left_out(self.compiled, "source.j2", "the text of the source")
             meter = None if shape is None else Meter(shape, self.counter, prefix=self.labels.prefix)
-            self._meters[names] = (shape, meter)
-        return self._meters[names]
+            form = self._forms[names] = Form(names, shape, meter, self._texts(meter))
+        return form
+
+    def _holes(self, names: tuple[str, ...]) -> dict[str, Any]:
+        holes = {name: Hole("@" + name) for name in names}
+        shown = self.compiled.set.settings.pairs(holes)
+        own = {"n": Hole("n"), "label": Hole("label"), "text": Hole("text"), "attributes": shown}
+        return {**own, "source": View({**self._absent, **holes, **own})}
+
+    def _texts(self, meter: Meter | None) -> Memo:
+        """Return the memo of texts that all forms share in which a text stands the same way."""
+        key = meter.body("") if meter is not None else ""
+        alike = (form for form in self._forms.values() if (form.meter.body("") if form.meter else "") == key)
+        found = next(alike, None)
+        return Memo() if found is None else found.texts
 
 
 class Cost:
@@ -270,9 +264,3 @@ def left_out(compiled: Compiled, file: str, what: str) -> TemplateRenderError:
     """Build the error for a template that does not print what it has to."""
     where = f"{compiled.set.name}/{file}"
     return TemplateRenderError(f"template {where} leaves out {what}", template=where)
-
-
-def _holes(names: tuple[str, ...], absent: Mapping[str, Markup]) -> dict[str, Any]:
-    holes = {name: Hole("@" + name) for name in names}
-    own = {"n": Hole("n"), "label": Hole("label"), "text": Hole("text"), "attributes": tuple(holes.items())}
-    return {**own, "source": View({**absent, **holes, **own})}

@@ -6,7 +6,6 @@ Exit codes: 0 fine, 1 a check failed (what must be sent does not fit, a citation
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,13 @@ import click
 
 from promptpack.cli_bench import bench
 from promptpack.cli_common import emit, reported
+from promptpack.cli_eval import evaluate
+from promptpack.cli_models import models as models_command
+from promptpack.cli_reorder import reorder
+from promptpack.cli_templates import templates
+from promptpack.cli_verify import verify
 from promptpack.errors import OptionError, SourceError
-from promptpack.files import read_items, read_json, read_text
+from promptpack.files import read_items, read_text
 from promptpack.version import __version__
 
 FORMATS = ("text", "messages", "openai", "payload")
@@ -33,10 +37,11 @@ def main() -> None:
 @click.option("-q", "--question", help="The question; left out where there is none.")
 @click.option("-w", "--window", type=int, help="The model's context window in tokens.  [8192, or the model's]")
 @click.option("--answer", type=int, help="Tokens kept free for the answer.  [min(1024, window / 4)]")
-@click.option("--margin", type=int, default=0, show_default=True, help="Tokens kept free for safety.")
+@click.option("--margin", type=int, help="Tokens kept free for safety.  [0, or what the model's estimate calls for]")
 @click.option("-s", "--system", help="Who the model is; the rules of the template set follow it.")
 @click.option("--history", "history_file", help="A file of OpenAI-shaped messages.")
 @click.option("-m", "--model", help="A model name: sets window, counter and template set.")
+@click.option("--models", help="A TOML file with models of your own, tried before those of the package.")
 @click.option("-t", "--template", help="The name of a template set, or a folder.")
 @click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
 @click.option("--select", help="How sources are chosen: top, prefix, ...")
@@ -45,27 +50,32 @@ def main() -> None:
 @click.option("--top-k", type=int, help="At most this many sources.")
 @click.option("--min-score", type=float, help="Drop sources that score less.")
 @click.option("--escape", help="How text is made inert: tags, html, off, ...")
-@click.option("--fields", help="The metadata to show, separated by commas.")
+@click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart.")
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("-o", "--output", help="Write to this file instead of standard output.")
 @click.option("--explain", is_flag=True, help="Print the account and what was left out on standard error.")
 @click.option("--require-sources", is_flag=True, help="Fail where no source is left to send.")
 @reported
 def render(
-    files: tuple[str, ...], question: str | None, window: int | None, answer: int | None, margin: int,
-    system: str | None, history_file: str | None, model: str | None, template: str | None, form: str,
-    output: str | None, explain: bool, require_sources: bool, **packing: Any,
+    files: tuple[str, ...], question: str | None, window: int | None, answer: int | None, margin: int | None,
+    system: str | None, history_file: str | None, model: str | None, models: str | None, template: str | None,
+    form: str, output: str | None, explain: bool, require_sources: bool, **packing: Any,
 ) -> None:
     """Render a payload from FILEs of sources (JSON, JSON Lines; - is standard input)."""
     from promptpack.builder import PromptBuilder
-    from promptpack.profiles import profile
+    from promptpack.profiles import planned, profile
     from promptpack.window import Window
 
-    size = window if window is not None else profile(model).window or 8192
+    found = profile(model, models)
+    size = window if window is not None else found.window or 8192
+    if margin is None:
+        margin = 0 if packing.get("counter") else planned(size, found.margin).margin
     named: dict[str, Any] = {name: packing.pop(name) for name in ("counter", "escape") if packing.get(name)}
     if packing.get("fields"):
-        named["fields"] = tuple(name.strip() for name in packing["fields"].split(","))
-    builder = PromptBuilder(Window(size, answer=answer, margin=margin), model=model, template=template, **named)
+        names = tuple(name.strip() for name in packing["fields"].split(","))
+        named["fields"] = "auto" if names == ("auto",) else names
+    plan = Window(size, answer=answer, margin=margin)
+    builder = PromptBuilder(plan, model=found if model else None, template=template, **named)
     chosen = ("select", "place", "dedup", "top_k", "min_score")
     builder = builder.with_packing(**{name: packing[name] for name in chosen if packing.get(name) is not None})
     builder = builder.with_system(system).with_question(question)
@@ -123,38 +133,17 @@ def pack(
 
 
 @main.command()
-@click.argument("answer")
-@click.option("-p", "--payload", "payload_file", required=True, help="What `render --format payload` wrote.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
-@reported
-def verify(answer: str, payload_file: str, as_json: bool) -> None:
-    """Check the citations of an ANSWER file (- is standard input) against a payload; exit 1 where one is wrong."""
-    from promptpack.payload import Payload
-    from promptpack.view.tables import print_verification
-
-    if answer == "-" and payload_file == "-":
-        raise OptionError("verify: only one of ANSWER and --payload can be standard input", name="payload")
-    payload = Payload.from_dict(read_json(read_text(payload_file), payload_file))
-    result = payload.verify(read_text(answer))
-    if as_json:
-        emit(_json(result.to_dict()))
-    else:
-        emit("\n".join(result.cited), newline=bool(result.cited))
-        print_verification(result)
-    sys.exit(0 if result.ok else 1)
-
-
-@main.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
 @click.option("-m", "--model", help="Count as this model does.")
+@click.option("--models", help="A TOML file with models of your own, tried before those of the package.")
 @reported
-def count(files: tuple[str, ...], counter: str | None, model: str | None) -> None:
+def count(files: tuple[str, ...], counter: str | None, model: str | None, models: str | None) -> None:
     """Count the tokens of FILEs (- or none: standard input), one line each, and their sum."""
     from promptpack.profiles import profile
     from promptpack.tokens import counter as counter_named
 
-    found = profile(model)
+    found = profile(model, models)
     counting = counter_named(counter or found.counter)
     if not counting.exact:
         click.echo(f"{counting.name} estimates", err=True)
@@ -164,21 +153,13 @@ def count(files: tuple[str, ...], counter: str | None, model: str | None) -> Non
     emit("\n".join(f"{tokens}\t{path}" if len(rows) > 1 else str(tokens) for tokens, path in rows))
 
 
-@main.command()
-@click.argument("name", required=False)
-@reported
-def templates(name: str | None) -> None:
-    """List the template sets, or print the files of one."""
-    from promptpack.templates import TemplateSet, template_names
-
-    if name is None:
-        emit("\n".join(template_names()))
-        return
-    emit("\n".join(f"--- {file}\n{text.rstrip()}" for file, text in TemplateSet.of(name).files()))
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 main.add_command(bench)
+main.add_command(models_command)
+main.add_command(templates)
+main.add_command(reorder)
+main.add_command(evaluate)
+main.add_command(verify)

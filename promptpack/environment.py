@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import unicodedata
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -21,35 +22,45 @@ from markupsafe import Markup
 
 from promptpack.errors import QUOTE_LIMIT, PromptpackError, TemplateLookupError, TemplateRenderError, quote
 from promptpack.escape import LiveLabels, Rules, escape_text, reserved_names
+from promptpack.escape.names import literal_text
+from promptpack.escape.seams import Seams, first_parts, seams
+from promptpack.restricted import SPENDING, RestrictedEnvironment, Spending, metered, refuse
 from promptpack.shape import Hole, Shape, is_plain, learn, mark
 from promptpack.templates import FILES, TemplateSet
 
 NAMES = {
     "system.j2": ("system", "example", "prefix"),
     "source.j2": ("source", "n", "label", "text", "attributes"),
-    "user.j2": ("sources", "question", "history", "system", "example", "prefix"),
+    "user.j2": ("sources", "question", "history", "system", "example", "prefix", "long"),
 }
 
 
 class Compiled:
     """A template set that is ready to render: three templates, the names that they reserve, their shapes."""
 
-    def __init__(self, templates: TemplateSet) -> None:
+    def __init__(self, templates: TemplateSet, *, like: Compiled | None = None) -> None:
         self.set = templates
-        self.names, self.numbered = _reserved(templates)
+        self.names, self.numbered = (like.names, like.numbered) if like else _reserved(templates)
+        self.signs = _signs(templates)
         texts = dict(templates.files())
         loader = jinja2.FunctionLoader(lambda name: _load(templates, texts, name))
-        self.environment = _environment(loader, self._escape)
-        self._templates = {name: self._compile(name, text) for name, text in templates.files()}
+        self.environment = _environment(loader, self._escape, restricted=templates.restricted)
+        self._templates = self._compile_all()
         trees = {name: self.environment.parse(text) for name, text in templates.files()}
         self._plain = {name: is_plain(tree) for name, tree in trees.items()}
         self._used = {name: frozenset(meta.find_undeclared_variables(tree)) for name, tree in trees.items()}
         self._kept: dict[tuple[Any, ...], Any] = {}
         self._shapes: dict[tuple[str, tuple[Any, ...]], Shape | None] = {}
+        self._begun = first_parts(self.names, self.numbered)
+        self._blocks, self._frames, self._seams = Seams(), set[Shape](), Seams()
 
     def render(self, name: str, context: Mapping[str, Any]) -> str:
         """Render one file; TemplateRenderError with file and line where it fails."""
         try:
+            if self.set.restricted:
+                spending = Spending(name, context)
+                pieces = self._templates[name].generate({**context, SPENDING: spending})
+                return "".join(map(spending.output, pieces))
             return self._templates[name].render(context)
         except PromptpackError:
             raise
@@ -59,14 +70,32 @@ class Compiled:
     def shape(self, name: str, key: tuple[Any, ...], context: Callable[[], Mapping[str, Any]]) -> Shape | None:
         """Return the shape of a file for a context of holes (cached by `key`); None where it has none."""
         if not self._plain[name]:
+            self._seams = Seams(False)
             return None
         slot = (name, key)
         if slot not in self._shapes:
             found = learn(self._templates[name], context())
+            self._look_at_seams(name, found)
             if len(self._shapes) > 4096:  # as many combinations of fields as anybody has
                 self._shapes.clear()
             self._shapes[slot] = found
         return self._shapes[slot]
+
+    @property
+    def seams(self) -> Seams:
+        """What is known of the fixed texts around the values, in all shapes that were learned so far."""
+        return self._seams
+
+    def _look_at_seams(self, name: str, shape: Shape | None) -> None:
+        if shape is None or len(self._frames) > 256:
+            self._seams = Seams(False)
+        elif name == "source.j2":
+            self._blocks &= seams(shape.literals, shape.gaps, begun=self._begun)
+        elif name == "user.j2":
+            self._frames.add(shape)
+        found = [seams(one.literals, one.gaps, self._blocks, begun=self._begun) for one in self._frames]
+        proven = self._seams.proven and self._blocks.proven and all(one.proven for one in found)
+        self._seams = Seams(proven, tails=any(one.tails for one in (self._blocks, *found)))
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return what is kept under a key with this set, made on first use; a few keys are kept."""
@@ -81,15 +110,38 @@ class Compiled:
         return self._used[name]
 
     def _escape(self, text: str) -> Markup:
-        return escape_text(text, Rules(names=self.names, numbered=self.numbered, labels=LiveLabels(None)))
+        return escape_text(text, Rules(
+            names=self.names, numbered=self.numbered, labels=LiveLabels(None), reserved=self.signs,
+        ))
+
+    def _compile_all(self) -> dict[str, jinja2.Template]:
+        """Compile the three files; all that is wrong with them in one error."""
+        made: dict[str, jinja2.Template] = {}
+        faults: list[TemplateRenderError] = []
+        for name, text in self.set.files():
+            try:
+                made[name] = self._compile(name, text)
+            except TemplateRenderError as error:
+                faults.append(error)
+        if len(faults) == 1:
+            raise faults[0]
+        if faults:
+            told = "\n".join(str(one) for one in faults)
+            raise TemplateRenderError(told, template=faults[0].template, lineno=faults[0].lineno) from faults[0]
+        return made
 
     def _compile(self, name: str, text: str) -> jinja2.Template:
         where = f"{self.set.name}/{name}"
         try:
             tree = self.environment.parse(text, name, where)
+            if self.set.restricted:
+                refuse(tree, text, where, NAMES[name])  # before anything computes its constants
             unknown = meta.find_undeclared_variables(tree) - set(NAMES[name]) - set(self.environment.globals)
             if unknown:
                 raise _unknown_names(tree, sorted(unknown), where, NAMES[name])
+            if self.set.restricted:
+                code = self.environment.compile(metered(tree), name, where)
+                return jinja2.Template.from_code(self.environment, code, {})
             return self.environment.get_template(name)
         except PromptpackError:
             raise
@@ -103,7 +155,9 @@ def compile_set(templates: TemplateSet) -> Compiled:
     return Compiled(templates)
 
 
-def _environment(loader: jinja2.BaseLoader, escape: Callable[[str], Markup]) -> jinja2.Environment:
+def _environment(
+    loader: jinja2.BaseLoader, escape: Callable[[str], Markup], *, restricted: bool = False
+) -> jinja2.Environment:
     @jinja2.pass_eval_context  # so that constants come here too, and are not printed as they are at compile time
     def finalize(_: object, value: Any) -> Any:
         if type(value) is Markup or hasattr(value, "__html__"):
@@ -118,11 +172,13 @@ def _environment(loader: jinja2.BaseLoader, escape: Callable[[str], Markup]) -> 
             return value
         raise TypeError(f"a template can print text and numbers, not {quote(value)}")
 
-    environment = ImmutableSandboxedEnvironment(
+    kind = RestrictedEnvironment if restricted else ImmutableSandboxedEnvironment
+    environment = kind(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, finalize=finalize, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=False, cache_size=16, auto_reload=False,
     )
-    del environment.filters["random"], environment.globals["lipsum"]  # a payload is the same each time
+    if not restricted:
+        del environment.filters["random"], environment.globals["lipsum"]  # a payload is the same each time
     return environment
 
 
@@ -143,6 +199,12 @@ def _reserved(templates: TemplateSet) -> tuple[frozenset[str], frozenset[str]]:
         plain.update(names)
         numbered.update(with_number)
     return frozenset(plain), frozenset(numbered)
+
+
+def _signs(templates: TemplateSet) -> frozenset[str]:
+    """Return the private-use characters that a set writes: they mean something there, so no text may hold them."""
+    written = "".join(literal_text(text) for _, text in templates.files())
+    return frozenset(char for char in set(written) if not char.isascii() and unicodedata.category(char) == "Co")
 
 
 def _unknown_names(

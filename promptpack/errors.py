@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 QUOTE_LIMIT = 80
@@ -87,13 +87,20 @@ class DuplicateIdError(SourceError):
 
 
 class OptionError(PromptpackError, ValueError):
-    """An option has a value that it cannot have: `name`, the `given` value and the `known` ones."""
+    """An option has a value that it cannot have: `name`, the `given` value and the `known` ones.
 
-    def __init__(self, message: str, *, name: str, given: object = None, known: Sequence[str] = ()) -> None:
+    `context` holds the numbers of the message where a program may want them.
+    """
+
+    def __init__(
+        self, message: str, *, name: str, given: object = None, known: Sequence[str] = (),
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
         self.name = name
         self.given = given
         self.known = tuple(known)
+        self.context = dict(context or {})
 
     @classmethod
     def unknown(cls, name: str, given: object, known: Iterable[str]) -> OptionError:
@@ -156,7 +163,19 @@ class TemplateRenderError(PromptpackError, ValueError):
 
 
 class RerankError(PromptpackError, RuntimeError):
-    """A reranker failed or answered something that cannot be used."""
+    """A reranker failed or answered something that cannot be used.
+
+    `status` is the status of its HTTP answer where there was one, `body` the start of what it said, `retryable`
+    whether it is worth another try: by default without a status, and for 408, 429 and 500 or more.
+    """
+
+    def __init__(
+        self, message: str, *, status: int | None = None, retryable: bool | None = None, body: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retryable = (status is None or status in (408, 429) or status >= 500) if retryable is None else retryable
+        self.body = body
 
 
 class CitationError(PromptpackError, ValueError):

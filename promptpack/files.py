@@ -69,6 +69,11 @@ def read_items(path: str) -> list[Any]:
     raise SourceError(f"{path}: expected a list or an object, got {quote(whole)}", field="file")
 
 
+def read_json_lines(path: str) -> list[Any]:
+    """Return the JSON value of each line of a file that is not blank; SourceError names the line of the fault."""
+    return [item for line in _lines(read_text(path), path) for item in line]
+
+
 def _by_line(text: str, path: str) -> bool:
     """Tell whether a text that is no JSON as a whole is JSON Lines: its first line is JSON by itself."""
     first, _, more = text.lstrip().partition("\n")

@@ -28,16 +28,23 @@ class DroppedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The turns that are sent, in order, with the tokens they use; and those that left, in order."""
+    """The turns that are sent, in order, with the tokens they use; and those that left, in order.
+
+    summary: a turn that stands before the kept ones, for those that left (`promptpack.summary`). notes: what was done,
+    one plain sentence each.
+    """
 
     kept: tuple[Turn, ...]
     dropped: tuple[DroppedTurn, ...]
     used: int
+    summary: Turn | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages of the kept turns, in order; the first one is a user message."""
-        return tuple(message for turn in self.kept for message in turn.messages)
+        """The messages of the summary and the kept turns, in order; the first one is a user message."""
+        turns = (*([self.summary] if self.summary else ()), *self.kept)
+        return tuple(message for turn in turns for message in turn.messages)
 
 
 def fit_history(turns: Sequence[Turn], room: int, count: Callable[[Turn], int]) -> Fitted:

@@ -107,22 +107,29 @@ class Labels(Mapping[str, tuple[str, ...]]):
         Raises OptionError where the count passes 9999, the last label that a citation can name, and where a passage
         occurs twice or has no ids.
         """
-        if isinstance(passages, str) or not isinstance(passages, Sequence):
+        listed = type(passages) is list or isinstance(passages, Sequence)  # an abstract class is slow to ask
+        if isinstance(passages, str) or not listed:
             raise OptionError(
                 f"labels: expected a list of passages, got {quote(passages)}", name="passages", given=passages
             )
         carried = dict(self.carried)
         # Chunks that were merged are the same passage whichever of them ranks first.
-        known = {frozenset(ids): label for label, ids in carried.items()}
+        known: dict[str | frozenset[str], str] = {_passage(ids): label for label, ids in carried.items()}
         count = self.highest
         sent = []
+        prefix = self.prefix
+        key: str | frozenset[str]
+        ids: tuple[str, ...]
         for passage in passages:
-            ids = _chunk_ids(passage, "a passage")
-            key = frozenset(ids)
+            if type(passage) is tuple and len(passage) == 1 and type(passage[0]) is str:
+                key, ids = passage[0], passage  # the usual case, without the checks
+            else:
+                ids = _chunk_ids(passage, "a passage")
+                key = _passage(ids)
             label = known.get(key)
             if label is None:
                 count += 1
-                label = known[key] = f"{self.prefix}{count}"
+                label = known[key] = f"{prefix}{count}"
                 carried[label] = ids
             sent.append(label)
         if count > LAST:
@@ -179,6 +186,12 @@ def _chunk_ids(ids: object, owner: str) -> tuple[str, ...]:
             f"labels: {owner} has to stand for one or more chunk ids, got {quote(ids)}", name="carried", given=ids
         )
     return chunk_ids
+
+
+def _passage(ids: tuple[str, ...]) -> str | frozenset[str]:
+    """Return what tells a passage from others: its ids in any order, or the only one."""
+    distinct = frozenset(ids)
+    return distinct if len(distinct) > 1 else ids[0]
 
 
 def _made(prefix: str, carried: dict[str, tuple[str, ...]], sent: tuple[str, ...]) -> Labels:

@@ -17,7 +17,7 @@ from promptpack.tokens.boundary import cuts_here
 NUMBERS = ("n", "label")
 TEXT = "text"
 _KEPT = 20_000  # values of one field whose cost is kept
-_ZEROS = dict.fromkeys(map(ord, "123456789"), "0")
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 class Meter:
@@ -52,13 +52,7 @@ class Meter:
             return count(self._shape.fill({**values, **self._number(number)}))
         total = self.fixed(number)
         for gap, segment, seen in self._fields:
-            value = values[gap]
-            tokens = seen.get(value)
-            if tokens is None:
-                tokens = self._field(gap, segment, seen, value)
-                if len(seen) < _KEPT:
-                    seen[value] = tokens
-            total += tokens
+            total += self._remembered(gap, segment, seen, values[gap])
         if self._others:
             filled = {**values, **self._number(number)}
             total += sum(count(one.fill(filled)) for one in self._others)
@@ -67,12 +61,25 @@ class Meter:
         if known is not None:
             return total + known + 1
         text = values[TEXT]
-        body = text + self._text.literals[1]
-        first = text[:1]
-        if self._before is None or "0" <= first <= "z" or starts_clean(first):
+        body = self.body(text)
+        if self.alone(text) or self._before is None:
             return total + count(body)
         before = self._before.fill({**values, **self._number(number)})
         return total + count(before + body) - count(before)
+
+    @property
+    def columnar(self) -> bool:
+        """Whether a price is that of the label's parts, and of each field, and of the text, each by itself."""
+        return self.additive and self._text is not None and not self._others
+
+    def alone(self, text: str) -> bool:
+        """Tell whether a text is counted apart from the line before it."""
+        first = text[:1]
+        return "0" <= first <= "z" or starts_clean(first)
+
+    def field(self, gap: str, value: str) -> int:
+        """Return the tokens that a field adds with this value; for columnar meters."""
+        return sum(self._remembered(*one, value) for one in self._fields if one[0] == gap)
 
     def _number(self, number: int) -> dict[str, str]:
         digits = str(number)
@@ -82,10 +89,18 @@ class Meter:
         """Return the piece that a text is counted in, where it is counted alone."""
         return text if self._text is None else text + self._text.literals[1]
 
+    def _remembered(self, gap: str, segment: Shape, seen: dict[str, int], value: str) -> int:
+        tokens = seen.get(value)
+        if tokens is None:
+            tokens = self._field(gap, segment, seen, value)
+            if len(seen) < _KEPT:
+                seen[value] = tokens
+        return tokens
+
     def _field(self, gap: str, segment: Shape, seen: dict[str, int], value: str) -> int:
         """Count a field that is new; ids and dates mostly differ in their digits alone, and then cost the same."""
         if self._uniform and value.isascii():
-            alike = value.translate(_ZEROS)
+            alike = value.encode("ascii").translate(_ZEROS).decode("ascii")
             tokens = seen.get(alike)
             if tokens is None:
                 tokens = self._counter(segment.fill({gap: alike}))
@@ -96,20 +111,16 @@ class Meter:
 
     def fixed(self, number: int) -> int:
         """Return the tokens of the parts that hold nothing but the label and its number."""
-        key = len(str(number)) if self._uniform else number
-        tokens = self._fixed.get(key)
+        tokens = self._fixed.get(number)
         if tokens is None:
-            values = self._number(number)
-            tokens = self._fixed[key] = sum(self._counter(one.fill(values)) for one in self._numbered)
+            # Where digits do not matter, numbers of the same length cost the same.
+            alike = 10 ** (len(str(number)) - 1) if self._uniform else number
+            tokens = self._fixed.get(alike)
+            if tokens is None:
+                values = self._number(alike)
+                tokens = self._fixed[alike] = sum(self._counter(one.fill(values)) for one in self._numbered)
+            self._fixed[number] = tokens
         return tokens
-
-    def floor(self, values: Mapping[str, str], number: int, limit: int) -> int:
-        """Return a cheap lower bound of the price; it stops early once it passes `limit`."""
-        bound = getattr(self._counter, "floor", None)
-        if bound is None or not self.additive:
-            return 0
-        total = self.fixed(number)
-        return total + int(bound(values[TEXT], max(0, limit - total)))
 
 
 def starts_clean(text: str) -> bool:

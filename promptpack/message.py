@@ -6,16 +6,24 @@ as it came.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
-from promptpack.errors import SourceError, quote
+from promptpack.errors import quote
+from promptpack.native_form import Native
+from promptpack.plain_data import as_json, fault, is_empty, map_json, map_strings
+from promptpack.plain_data import copied as copied
+from promptpack.text_sites import Kind, attachment
 
 ROLES = ("user", "assistant", "tool")
 INSTRUCTIONS = ("system", "developer")
-DEEPEST = 64  # levels of nesting inside a content part or a tool call; JSON readers give up soon after
+# What an image counts where nobody says better. Providers charge by size: Claude width x height / 750 with at most
+# about 1.15 megapixels, so up to 1,600; GPT-4o at high detail 85 + 170 for each tile of 512 pixels, 765 for a square
+# and 1,445 for eight tiles; GPT-4.1 at most 1,536 patches; Gemini 258 for each tile of 768 pixels.
+IMAGE_TOKENS = 1_600
+# What another file counts: one page of a PDF, which Anthropic puts at up to 3,000 tokens of text beside its image.
+FILE_TOKENS = 3_000 + IMAGE_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +34,9 @@ class Message:
     with a `type`), kept as they are; None only for an assistant that calls tools or has other fields.
     tool_calls: the calls of an assistant, as OpenAI writes them. tool_call_id: the call that a tool
     message answers. extra: every other field of the message that it was read from. keys: the order of
-    its fields there, so that `to_openai` can give it back unchanged; not compared.
+    its fields there, so that `to_openai` can give it back unchanged; not compared. native: the form that it came in,
+    where that is not OpenAI's (`promptpack.native_form`). attached: the tokens that its images and files count; None
+    takes IMAGE_TOKENS for each image and FILE_TOKENS for each other file.
 
     Raises SourceError naming the field where a value has a type that it cannot have.
 
@@ -42,6 +52,8 @@ class Message:
     tool_call_id: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
     keys: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    native: Native | None = field(default=None, repr=False)
+    attached: int | None = None
 
     @property
     def text(self) -> str:
@@ -69,6 +81,10 @@ class Message:
             object.__setattr__(self, "content", copied(self.content, "content"))
         if self.extra:
             object.__setattr__(self, "extra", {key: copied(one, key) for key, one in self.extra.items()})
+        if self.native is not None and not isinstance(self.native, Native):
+            raise fault("native", f"expected a Native, got {quote(self.native)}")
+        if self.attached is not None and (type(self.attached) is not int or self.attached < 0):
+            raise fault("attached", f"expected a whole number of 0 or more tokens, got {quote(self.attached)}")
 
     def _check_parts(self) -> None:
         if self.content is None:
@@ -111,21 +127,25 @@ def text_pieces(message: Message) -> Iterator[str]:
 
     Of a tool call these are its name and arguments. Arguments and other fields that are no text are given
     as JSON. Content parts without text (images, audio, files) give nothing: what a model charges for them
-    is not a matter of text. Ids of calls are not counted.
+    is not a matter of text (`attached_tokens`). Ids of calls are not counted. Of a message that came in another
+    form than OpenAI's, these are the texts of that form.
 
     >>> list(text_pieces(Message("user", "Hi", name="reader")))
     ['reader', 'Hi']
     """
+    if message.native is not None:
+        yield from message.native.pieces()
+        return
     if message.name:
         yield message.name
     yield from content_texts(message)
     for call in message.tool_calls:
         _, body = _body(call)
         yield body["name"]
-        yield _as_text(body.get("arguments", body.get("input", "")))
+        yield as_json(body.get("arguments", body.get("input", "")))
     for value in message.extra.values():
         if not is_empty(value):
-            yield _as_text(value)
+            yield as_json(value)
 
 
 def content_texts(message: Message) -> Iterator[str]:
@@ -162,33 +182,32 @@ def map_text(message: Message, change: Callable[[str], str]) -> Message:
         content=content,
         name=None if message.name is None else change(message.name),
         tool_calls=tuple(_map_call(call, change) for call in message.tool_calls),
-        extra={key: _map_strings(value, change) for key, value in message.extra.items()},
+        extra={key: map_strings(value, change) for key, value in message.extra.items()},
+        native=None if message.native is None else message.native.changed(change),
     )
 
 
-def fault(name: str, why: str) -> SourceError:
-    """Build the error for one field of a message; whoever knows the message's index adds it."""
-    return SourceError(f"{name}: {why}", field=name)
+def attachments(message: Message) -> list[tuple[Kind, Mapping[str, Any]]]:
+    """Return the images and files of a message, each with its kind, as they came in.
+
+    >>> attachments(Message("user", ({"type": "image_url", "image_url": {"url": "a.png"}},)))
+    [('image', {'type': 'image_url', 'image_url': {'url': 'a.png'}})]
+    """
+    if message.native is not None:
+        return message.native.attachments()
+    parts = message.content if isinstance(message.content, tuple) else ()
+    return [(kind, part) for part in parts if (kind := attachment(part)) is not None]
 
 
-def copied(value: Any, name: str, depth: int = 0) -> Any:
-    """Return a copy of plain nested data; SourceError where it is nested deeper than 64 levels."""
-    if depth > DEEPEST:
-        raise fault(name, f"nested deeper than {DEEPEST} levels")
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise fault(name, f"expected names as keys, got {quote(key)}")
-        return {key: copied(one, name, depth + 1) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        inner = [copied(one, name, depth + 1) for one in value]
-        return inner if isinstance(value, list) else tuple(inner)
-    return value
+def attached_tokens(message: Message) -> int:
+    """Return the tokens that the images and files of a message count; an estimate, see `Message.attached`.
 
-
-def is_empty(value: object) -> bool:
-    """Tell whether a field says nothing; a value is not compared, since an array gives no plain answer to that."""
-    return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
+    >>> attached_tokens(Message("user", ({"type": "image_url", "image_url": {"url": "a.png"}},)))
+    1600
+    """
+    if message.attached is not None:
+        return message.attached
+    return sum(IMAGE_TOKENS if kind == "image" else FILE_TOKENS for kind, _ in attachments(message))
 
 
 def _body(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -221,28 +240,6 @@ def _map_call(call: Mapping[str, Any], change: Callable[[str], str]) -> Mapping[
     if isinstance(body.get("input"), str):
         new["input"] = change(body["input"])
     given = body.get("arguments")
-    if isinstance(given, Mapping):
-        new["arguments"] = _map_strings(given, change)
-    elif isinstance(given, str) and change(given) != given:
-        try:
-            values = copied(json.loads(given), "arguments")
-        except (ValueError, RecursionError, SourceError):
-            new["arguments"] = change(given)  # no JSON that anybody could read: an ordinary text
-        else:
-            new["arguments"] = json.dumps(_map_strings(values, change), ensure_ascii=False)
+    if given is not None:
+        new["arguments"] = map_json(given, change) if isinstance(given, str) else map_strings(given, change)
     return {**call, kind: new}
-
-
-def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {change(key): _map_strings(one, change) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_map_strings(one, change) for one in value)
-    return value
-
-
-def _as_text(value: Any) -> str:
-    # `default=str`: a field may hold an object of an SDK; its own text is the best measure of it.
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

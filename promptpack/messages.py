@@ -1,39 +1,39 @@
-"""Messages of a conversation: several shapes in, checked, and cut into whole turns.
+"""Messages of a conversation: any shape in (`promptpack.shapes_in`), checked, and cut into whole turns.
 
-Text from a history is data: roles that give instructions are refused unless they are allowed by name. A new
-shape of message is one more line in the table of readers.
+Text from a history is data: roles that give instructions are refused unless they are allowed by name.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.message import (
+    FILE_TOKENS,
+    IMAGE_TOKENS,
     INSTRUCTIONS,
     ROLES,
     Message,
+    attached_tokens,
+    attachments,
     content_texts,
-    fault,
-    is_empty,
     map_text,
     text_pieces,
     to_openai,
 )
+from promptpack.plain_data import fault
+from promptpack.shapes_in import Reader, join, joins
+from promptpack.text_sites import Kind
 
 __all__ = [
-    "INSTRUCTIONS", "ROLES", "History", "Message", "Turn", "content_texts", "map_text", "messages_of",
-    "read_history", "text_pieces", "to_openai", "turns_of",
+    "FILE_TOKENS", "IMAGE_TOKENS", "INSTRUCTIONS", "ROLES", "History", "Message", "Turn", "attached_tokens",
+    "attachments", "content_texts", "map_text", "messages_of", "read_history", "text_pieces", "to_openai", "turns_of",
 ]
 
-_SHORT = {"human": "user", "ai": "assistant"}  # the names that (role, text) pairs of some frameworks use
-_OPTIONAL = ("name", "tool_calls", "tool_call_id")
-_FIELDS = ("role", "content", *_OPTIONAL)
-
+ImageTokens = int | Callable[[Mapping[str, Any]], int]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -63,10 +63,12 @@ class History:
 def messages_of(items: Iterable[object]) -> tuple[Message, ...]:
     """Read the messages of a conversation.
 
-    An item is a `Message`, an OpenAI-shaped mapping, an object with `role` and `content`, or a (role, text)
-    pair. Roles are user, assistant, and tool right after its call. Raises SourceError, with the index and
-    the field, for any other role, a system or developer turn, a tool result without its call, or content of
-    a wrong type. A call without a result is let through: the caller may be about to answer it.
+    An item is a `Message`, an OpenAI chat message, an item of the Responses API, an Anthropic message, a Gemini
+    content, a message of LangChain, LlamaIndex or Haystack, or a (role, text) pair; objects and mappings alike. One
+    item may be several messages, as where Anthropic keeps tool results and a text in one. Roles are user, assistant,
+    and tool right after its call. Raises SourceError, with the index of the item and the field, for any other role, a
+    system or developer turn, a tool result without its call, or content of a wrong type. A call without a result is
+    let through: the caller may be about to answer it.
 
     >>> [m.role for m in messages_of([("user", "Hi"), {"role": "assistant", "content": "Hello."}])]
     ['user', 'assistant']
@@ -74,42 +76,47 @@ def messages_of(items: Iterable[object]) -> tuple[Message, ...]:
     return read_history(items).messages
 
 
-def read_history(items: Iterable[object], *, allow: Sequence[str] = ()) -> History:
+def read_history(
+    items: Iterable[object], *, allow: Sequence[str] = (), image_tokens: ImageTokens | None = None,
+    before: Sequence[Message] = (),
+) -> History:
     """Read messages like `messages_of`; with allow=("system",) also instructions, whose texts go apart.
 
-    Either name in `allow` ("system", "developer") lets both roles in.
+    Either name in `allow` ("system", "developer") lets both roles in. image_tokens: what each image counts, or a
+    callable that gives it for an image or file as it came in; see `Message.attached` for what counts without it.
+    before: the messages that these follow, read earlier; they open the result.
 
     >>> read_history([("system", "Be brief."), ("user", "Hi")], allow=("system",)).system
     ('Be brief.',)
     """
-    if not isinstance(allow, Iterable):
-        raise OptionError.unknown("allow", allow, INSTRUCTIONS)
-    names = (allow,) if isinstance(allow, str) else tuple(allow)
-    for name in names:
-        if not isinstance(name, str) or name not in INSTRUCTIONS:
-            raise OptionError.unknown("allow", name, INSTRUCTIONS)
+    names = _allowed(allow)
+    _check_price(image_tokens)
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise SourceError(f"history: expected a list of messages, got {quote(items)}", field="history")
-    messages: list[Message] = []
+    messages = list(before)
+    run = [messages.pop()] if messages else []  # the last message, in the items that it is made of
     system: list[str] = []
     waiting: Counter[str | None] = Counter()  # the calls that may still be answered; ids can be missing
+    for message in before:
+        _answer(waiting, message, joined=False)
+    reader = Reader()
     for index, item in enumerate(items):
         try:
-            message = _read(item)
-            if message.role in INSTRUCTIONS:
-                system.append(_instructions(message, bool(names)))
-                continue
-            if message.role == "tool":
-                if not waiting[message.tool_call_id]:
-                    raise fault("tool_call_id", f"the tool result for {quote(message.tool_call_id)} does "
-                                                "not come right after an assistant message with that call")
-                waiting[message.tool_call_id] -= 1
-            else:
-                waiting = Counter(call.get("id") for call in message.tool_calls)
+            for message in reader.read(item):
+                if message.role in INSTRUCTIONS:
+                    system.append(_instructions(message, bool(names)))
+                    continue
+                joined = bool(run) and joins(run[-1], message)
+                _answer(waiting, message, joined=joined)
+                if run and not joined:
+                    messages.append(join(run))
+                    run = []
+                run.append(_priced(message, image_tokens))
         except SourceError as error:
             text = f"history: message {index}: {error}"
             raise SourceError(text, index=index, field=error.field) from None
-        messages.append(message)
+    if run:
+        messages.append(join(run))
     return History(tuple(messages), tuple(system))
 
 
@@ -134,67 +141,52 @@ def _instructions(message: Message, allowed: bool) -> str:
     return "\n".join(content_texts(message))
 
 
-def _read(item: object) -> Message:
-    for accepts, read in _READERS:
-        if accepts(item):
-            return read(item)
-    raise fault("message", "expected a mapping with role and content, an object with these attributes or a "
-                           f"(role, text) pair, got {quote(item)}")
+def _answer(waiting: Counter[str | None], message: Message, *, joined: bool) -> None:
+    """Keep account of the calls that may be answered next; SourceError for a result of none of them."""
+    if message.role == "tool":
+        if not waiting[message.tool_call_id]:
+            raise fault("tool_call_id", f"the tool result for {quote(message.tool_call_id)} does "
+                                        "not come right after an assistant message with that call")
+        waiting[message.tool_call_id] -= 1
+        return
+    if not joined:
+        waiting.clear()
+    waiting.update(call.get("id") for call in message.tool_calls)
 
 
-def _read_mapping(item: Any) -> Message:
-    keys = tuple(item)
-    for key in keys:
-        if not isinstance(key, str):
-            raise fault("message", f"expected names as keys, got {quote(key)}")
-    known = {key: item[key] for key in _FIELDS if key in item}
-    # An empty field says nothing but must come back as it was: null and [] are not the same to every reader.
-    empty = {key: known.pop(key) for key in _OPTIONAL if key in known and is_empty(known[key])}
-    extra = {key: item[key] for key in keys if key not in _FIELDS} | empty
-    return _build(known, extra, keys)
+def _priced(message: Message, image_tokens: ImageTokens | None) -> Message:
+    """Return the message with what its images and files count, where the caller knows better than the default."""
+    if image_tokens is None:
+        return message
+    found = attachments(message)
+    if not found:
+        return message
+    return replace(message, attached=sum(_price(kind, part, image_tokens) for kind, part in found))
 
 
-def _read_object(item: Any) -> Message:
-    known = {key: getattr(item, key) for key in _FIELDS if getattr(item, key, None) is not None}
-    for key in ("content", "tool_calls"):
-        if isinstance(known.get(key), list | tuple):
-            known[key] = [_plain(one) for one in known[key]]
-    refusal = getattr(item, "refusal", None)
-    return _build(known, {"refusal": refusal} if isinstance(refusal, str) else {}, ())
+def _price(kind: Kind, part: Mapping[str, Any], image_tokens: ImageTokens) -> int:
+    if not callable(image_tokens):
+        return image_tokens if kind == "image" else FILE_TOKENS
+    tokens = image_tokens(part)
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+        raise fault("image_tokens", f"the callable gave {quote(tokens)}; expected a whole number of 0 or more")
+    return tokens
 
 
-def _read_pair(item: Any) -> Message:
-    role, content = item
-    return _build({"role": _SHORT.get(role, role), "content": content}, {}, ())
+def _check_price(image_tokens: object) -> None:
+    whole = isinstance(image_tokens, int) and not isinstance(image_tokens, bool) and image_tokens >= 0
+    if not (image_tokens is None or whole or callable(image_tokens)):
+        raise OptionError(
+            f"image_tokens: expected a whole number of 0 or more tokens, or a callable that gives it for an image, got "
+            f"{quote(image_tokens)}", name="image_tokens", given=image_tokens,
+        )
 
 
-_READERS: tuple[tuple[Callable[[object], bool], Callable[[Any], Message]], ...] = (
-    (lambda item: isinstance(item, Message), lambda item: item),
-    (lambda item: isinstance(item, Mapping), _read_mapping),
-    (lambda item: isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str), _read_pair),
-    (lambda item: hasattr(item, "role") and hasattr(item, "content"), _read_object),
-)
-
-
-def _build(known: Mapping[str, Any], extra: Mapping[str, Any], keys: tuple[str, ...]) -> Message:
-    role = known.get("role")
-    if isinstance(role, Enum):
-        role = role.value
-    if not isinstance(role, str):
-        raise fault("role", "missing" if role is None else f"expected a text, got {quote(role)}")
-    content = known.get("content")
-    calls = known.get("tool_calls", ())
-    if not isinstance(calls, list | tuple):
-        raise fault("tool_calls", f"expected a list of calls, got {quote(calls)}")
-    return Message(
-        role,
-        tuple(content) if isinstance(content, list) else content,
-        name=known.get("name"), tool_calls=tuple(calls), tool_call_id=known.get("tool_call_id"),
-        extra=extra, keys=keys,
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Turn a typed object of a provider's SDK into the mapping that it stands for."""
-    dump = getattr(value, "model_dump", None)
-    return dump(exclude_none=True) if callable(dump) and not isinstance(value, Mapping) else value
+def _allowed(allow: object) -> tuple[str, ...]:
+    if not isinstance(allow, Iterable):
+        raise OptionError.unknown("allow", allow, INSTRUCTIONS)
+    names = (allow,) if isinstance(allow, str) else tuple(allow)
+    for name in names:
+        if not isinstance(name, str) or name not in INSTRUCTIONS:
+            raise OptionError.unknown("allow", name, INSTRUCTIONS)
+    return names

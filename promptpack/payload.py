@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import SourceError, quote
 from promptpack.labels import Labels
-from promptpack.messages import Message, to_openai
+from promptpack.layout import Layout
+from promptpack.messages import Message
 from promptpack.packing.candidate import Dropped, Region
 from promptpack.shown import visible
 from promptpack.source import Source
 from promptpack.window import Budget
 
 if TYPE_CHECKING:
+    from promptpack.caching import PrefixDiff
     from promptpack.citations import Verification
+    from promptpack.citations.support import Judge
     from promptpack.history import DroppedTurn
 
 
@@ -64,7 +67,8 @@ class Payload:
 
     messages: in the order to send them. sources: the passages, in prompt order. labels: label to chunk ids, and what is
     carried from earlier turns. dropped: the sources that are not sent, by rank. dropped_turns: the turns of the
-    history that are not sent, oldest first. budget: the account. report: how it came about.
+    history that are not sent, oldest first. budget: the account. report: how it came about. tools: the tool schemas, as
+    they came in. layout: which message holds what. question: as it was asked; None where there was none.
 
     `payload["S1"]` is the passage with that label.
     """
@@ -76,6 +80,9 @@ class Payload:
     dropped_turns: tuple[DroppedTurn, ...]
     budget: Budget
     report: Report
+    tools: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
+    layout: Layout | None = None
+    question: str | None = None
 
     @property
     def tokens(self) -> int:
@@ -142,22 +149,107 @@ class Payload:
             lines += [f"  {note}" for note in self.report.notes]
         return "\n".join(lines)
 
-    def verify(self, answer: str) -> Verification:
-        """Check the citations of an answer against the labels of this payload.
+    def verify(
+        self, answer: str, *, min_support: float | None = None, judge: Judge | None = None,
+        zero_padded: bool = False, superscripts: bool = False,
+    ) -> Verification:
+        """Check the citations of an answer against the labels of this payload, and its quotations against the texts.
 
-        See `promptpack.citations.verify_citations` for what counts as known, stale, unknown and covered.
+        See `promptpack.citations.verify_citations` for what counts as known, stale, unknown, covered and supported. The
+        text behind a label is what was sent of the passage, with its shown fields.
         """
         from promptpack.citations import verify_citations
 
-        return verify_citations(answer, self.labels, carried=self.labels.stale, prefix=self.labels.prefix)
+        return verify_citations(
+            answer, self.labels, carried=self.labels.stale, prefix=self.labels.prefix, texts=self._texts(),
+            min_support=min_support, judge=judge, zero_padded=zero_padded, superscripts=superscripts,
+        )
+
+    def _texts(self) -> dict[str, str]:
+        return {
+            one.label: "\n".join([one.text, *(value for name, value in one.attributes.items() if name != "chunk")])
+            for one in self.sources
+        }
+
+    def verify_response(
+        self, response: object, *, min_support: float | None = None, judge: Judge | None = None
+    ) -> Verification:
+        """Check a provider's whole response: its text, and the citations that it brings in a form of its own.
+
+        An object of an SDK or a mapping, from Anthropic, Cohere, OpenAI (chat or Responses), or any with a text. See
+        `promptpack.citations.native`; the options are those of `verify`.
+        """
+        from promptpack.citations.native import verify_response
+        from promptpack.targets import sent_passages
+
+        return verify_response(
+            response, self.labels, sent_passages(self), carried=self.labels.stale, prefix=self.labels.prefix,
+            texts=self._texts(), min_support=min_support, judge=judge,
+        )
 
     def carry_labels(self) -> Labels:
         """Return the labels for the next turn, so that each chunk keeps its name."""
         return self.labels.carry()
 
-    def to_openai(self) -> list[dict[str, Any]]:
-        """Return the messages as OpenAI's chat completions take them."""
-        return [to_openai(message) for message in self.messages]
+    def to_openai(self, *, role: str = "system", model: str | None = None) -> list[dict[str, Any]]:
+        """Return the messages as OpenAI's chat completions take them; see `promptpack.providers.openai`."""
+        from promptpack.providers.openai import to_openai
+
+        return to_openai(self, role=role, model=model)
+
+    def to_openai_responses(self, *, role: str = "instructions", model: str | None = None) -> dict[str, Any]:
+        """Return `instructions` and `input` of OpenAI's Responses; see `promptpack.providers.responses`."""
+        from promptpack.providers.responses import to_responses
+
+        return to_responses(self, role=role, model=model)
+
+    def to_anthropic(self, citations: str | None = None) -> dict[str, Any]:
+        """Return `system` and `messages` of Anthropic's Messages; see `promptpack.providers.anthropic`."""
+        from promptpack.providers.anthropic import to_anthropic
+
+        return to_anthropic(self, citations)
+
+    def to_gemini(self) -> dict[str, Any]:
+        """Return `contents` and `systemInstruction` of Gemini; see `promptpack.providers.gemini`."""
+        from promptpack.providers.gemini import to_gemini
+
+        return to_gemini(self)
+
+    def to_cohere(self, *, documents: bool = True) -> dict[str, Any]:
+        """Return `messages` and `documents` of Cohere's chat v2; see `promptpack.providers.cohere`."""
+        from promptpack.providers.cohere import to_cohere
+
+        return to_cohere(self, documents=documents)
+
+    def to_bedrock(self, citations: str | None = None, *, model: str | None = None) -> dict[str, Any]:
+        """Return `system`, `messages` and `toolConfig` of Bedrock's Converse; see `promptpack.providers.bedrock`."""
+        from promptpack.providers.bedrock import to_bedrock
+
+        return to_bedrock(self, citations, model=model)
+
+    def to_chat_template(self, tokenizer: Any = None) -> dict[str, Any]:
+        """Return the arguments of `apply_chat_template`; see `promptpack.providers.huggingface`."""
+        from promptpack.providers.huggingface import to_chat_template
+
+        return to_chat_template(self, tokenizer)
+
+    def request(self, provider: str, *, model: str | None = None, **options: Any) -> dict[str, Any]:
+        """Return the keyword arguments of the provider's SDK call; see `promptpack.providers.request`."""
+        from promptpack.providers.request import request
+
+        return request(self, provider, model=model, **options)
+
+    def prefix_hash(self) -> str:
+        """Return a hash of all that stands before what each question changes; see `promptpack.caching`."""
+        from promptpack.caching import prefix_hash
+
+        return prefix_hash(self)
+
+    def diff_prefix(self, previous: Payload) -> PrefixDiff:
+        """Compare with the payload sent before: what a provider's cache can serve of it; see `promptpack.caching`."""
+        from promptpack.caching import diff_prefix
+
+        return diff_prefix(self, previous)
 
     def to_text(self) -> str:
         """Return the messages as one text, each under its role in capitals."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, make_dataclass
+from dataclasses import fields
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -27,11 +27,12 @@ def maker(cls: type[T]) -> Callable[..., T]:
     """
     if hasattr(cls, "__post_init__"):
         raise TypeError(f"{cls.__name__} checks itself and cannot be made unchecked")
-    twin = make_dataclass(cls.__name__, [(one.name, Any) for one in fields(cls)], slots=True)  # type: ignore[arg-type]
-
-    def make(*values: Any) -> T:
-        one: Any = twin(*values)
-        one.__class__ = cls
-        return one  # type: ignore[no-any-return]
-
-    return make
+    names = [one.name for one in fields(cls)]  # type: ignore[arg-type]
+    twin = type(cls.__name__, (), {"__slots__": tuple(names)})
+    # Written out, as `dataclasses` writes an __init__: a loop over the names would cost more than all else.
+    body = "".join(f"    one.{name} = {name}\n" for name in names)
+    code = f"def make({', '.join(names)}):\n    one = new(twin)\n{body}    one.__class__ = cls\n    return one\n"
+    space: dict[str, Any] = {"new": object.__new__, "twin": twin, "cls": cls}
+    exec(code, space)  # noqa: S102 - the names of our own fields
+    made: Callable[..., T] = space["make"]
+    return made

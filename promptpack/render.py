@@ -14,13 +14,15 @@ from markupsafe import Markup
 
 from promptpack.blocks import Blocks, Cost, left_out
 from promptpack.errors import TemplateRenderError
+from promptpack.guard import Guard
 from promptpack.measure import joined
-from promptpack.messages import Message, map_text, text_pieces
-from promptpack.shape import Hole, Shape
+from promptpack.messages import Message, attached_tokens, map_text, text_pieces
+from promptpack.shape import Hole
 from promptpack.views import SourceList, View
 from promptpack.wellformed import repaired
 
 Around = tuple[str, str]
+LONG = 8_000  # characters of all passages together, some 2,000 tokens, from where a template may repeat its rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class Overhead:
 class Frame:
     """Renders and counts the messages of one payload; `cost` prices a source for `pack()`."""
 
-    def __init__(self, blocks: Blocks, overhead: Overhead) -> None:
+    def __init__(self, blocks: Blocks, overhead: Overhead, *, folds: bool = False) -> None:
         self.blocks = blocks
         self.compiled = blocks.compiled
         self.counter = blocks.counter
         self.escaping = blocks.escaping
+        self.guard = Guard(blocks.compiled, blocks.escaping)
         self.overhead = overhead
+        self.folds = folds  # the model has no system role: that text opens the first user message
         self.cost = Cost(blocks)
 
     @property
@@ -47,34 +51,54 @@ class Frame:
         """Whether the counter is the model's own tokenizer; a callable is taken at its word."""
         return bool(getattr(self.counter, "exact", True))
 
+    @property
+    def margin(self) -> float:
+        """The share of the window that the counter asks to keep free, because it estimates."""
+        return float(getattr(self.counter, "margin", 0.0))
+
     def system(self, persona: str | None) -> Message | None:
         """Render the system message: the persona, if there is one, and the rules of the set; None if both are empty."""
-        content = self.compiled.render("system.j2", self._common(persona))
+        common = self._common(persona)
+        shape = self.compiled.shape("system.j2", (bool(persona), self.blocks.labels.prefix), lambda: {
+            **common, "system": Hole("system") if persona else Markup(""),
+        })
+        content = shape.fill(common) if shape is not None else self.compiled.render("system.j2", common)
         return Message("system", content) if content.strip() else None
 
     def turn(self, message: Message) -> Message:
         """Escape a message of the history."""
-        return map_text(message, lambda text: str(self.escaping.turn(text, message.role)))
+        return self.guard.turn(map_text(message, lambda text: str(self.escaping.turn(text, message.role))))
 
     def user(
         self, blocks: Sequence[str], views: Callable[[], Sequence[View]], question: Markup | None,
         persona: str | None, history: Sequence[Message] = (),
     ) -> tuple[str, Around | None]:
         """Render the user message; also what stands around the blocks, where the template only prints them."""
-        around = self._around(bool(blocks), question)
+        long = "long" in self.compiled.uses("user.j2") and sum(map(len, blocks)) >= LONG
+        around = self._around(bool(blocks), question, long)
+        def rendered(listed: SourceList, asked: Markup, turns: Sequence[View]) -> str:
+            return self.compiled.render("user.j2", {
+                **self._common(persona), "sources": listed, "question": asked, "history": turns, "long": long,
+            })
+
+        turns: Sequence[View] = ()
         if around is not None:
-            return around[0] + "\n".join(blocks) + around[1], around
-        turns = tuple(View({"role": one.role, "text": Markup(one.text)}) for one in history)  # noqa: S704 - escaped
-        listed = SourceList(blocks, views())
-        content = self.compiled.render("user.j2", {
-            **self._common(persona), "sources": listed, "question": question or Markup(""), "history": turns,
-        })
-        self._check_complete(content, listed, question)
-        return content, None
+            # One join, because each copy of a long text costs more than all the rest of it.
+            framed = [around[0], *blocks[1:]] if blocks else [around[0]]
+            framed[0] += blocks[0] if blocks else ""
+            framed[-1] += around[1]
+            content = "\n".join(framed)
+        else:
+            turns = tuple(View({"role": one.role, "text": Markup(one.text)}) for one in history)  # noqa: S704 - escaped
+            listed = SourceList(blocks, views())
+            content = rendered(listed, question or Markup(""), turns)
+            self._check_complete(content, listed, question)
+        self.guard.user(content, rendered, blocks, views, question, turns, by_shape=around is not None)
+        return content, around
 
     def bare(self, with_sources: bool, question: Markup | None, persona: str | None) -> int:
         """Return the tokens of a user message without its blocks."""
-        around = self._around(with_sources, question)
+        around = self._around(with_sources, question, with_sources)  # sources may turn out to be long
         if around is None:
             try:
                 return self.counter(self.user((), tuple, question, persona)[0])
@@ -86,7 +110,8 @@ class Frame:
 
     def count(self, message: Message) -> int:
         """Return the tokens of one message, its overhead included."""
-        return self.overhead.message + sum(self.counter(piece) for piece in text_pieces(message))
+        texts = sum(self.counter(piece) for piece in text_pieces(message))
+        return self.overhead.message + texts + attached_tokens(message)
 
     def count_user(
         self, content: str, around: Around | None, blocks: Sequence[str], costs: Sequence[int], *, hinted: bool = False
@@ -97,14 +122,14 @@ class Frame:
             return self.counter(around[0]) + sum(costs) + self.counter(_after_break(around[1]))
         return self.counter(content)
 
-    def _around(self, with_sources: bool, question: Markup | None) -> Around | None:
+    def _around(self, with_sources: bool, question: Markup | None, long: bool) -> Around | None:
         if self.compiled.uses("user.j2") & {"system", "history"}:
             return None
         shape = self.compiled.shape(
-            "user.j2", (with_sources, bool(question), self.blocks.labels.prefix),
+            "user.j2", (with_sources, bool(question), self.blocks.labels.prefix, long),
             lambda: {
                 **self._common(None), "sources": Hole("sources") if with_sources else SourceList((), ()),
-                "question": Hole("question") if question else Markup(""), "history": (),
+                "question": Hole("question") if question else Markup(""), "history": (), "long": long,
             },
         )
         if shape is None:
@@ -116,11 +141,9 @@ class Frame:
             return shape.fill(values), ""
         if "sources" not in shape.gaps:
             raise left_out(self.compiled, "user.j2", "the sources")
-        at = shape.gaps.index("sources")
-        if "sources" in shape.gaps[at + 1:]:
+        if shape.gaps.count("sources") > 1:
             return None
-        before = Shape(shape.literals[: at + 1], shape.gaps[:at])
-        after = Shape(shape.literals[at + 1:], shape.gaps[at + 1:])
+        before, after = shape.parted("sources")
         return before.fill(values), after.fill(values)
 
     def _check_complete(self, content: str, sources: SourceList, question: Markup | None) -> None:

@@ -13,7 +13,9 @@ from typing import Any, get_args
 from promptpack.errors import PromptpackError, SourceError, quote
 from promptpack.history import DroppedTurn, TurnReason
 from promptpack.labels import Labels
+from promptpack.layout import Layout
 from promptpack.messages import Message, Turn
+from promptpack.native_form import Native
 from promptpack.packing.candidate import Dropped, DropReason, Region
 from promptpack.payload import PackedSource, Payload, Report
 from promptpack.source import Cut, Source
@@ -45,6 +47,9 @@ def payload_to_dict(payload: Payload) -> dict[str, Any]:
             **_flat(payload.report), "escaped": [_plain(list(one)) for one in payload.report.escaped],
             "notes": _plain(list(payload.report.notes)),
         },
+        **({"tools": _plain(list(payload.tools))} if payload.tools else {}),
+        **({} if payload.question is None else {"question": _plain(payload.question)}),
+        **({"layout": _flat(payload.layout)} if payload.layout else {}),
     }
 
 
@@ -66,6 +71,9 @@ def payload_from_dict(data: Mapping[str, Any]) -> Payload:
             dropped_turns=tuple(_read_dropped_turn(one) for one in _list(data, "dropped_turns")),
             budget=Budget(**data["budget"]),
             report=_read_report(_value(data["report"])),
+            tools=tuple(_value(one) for one in _list(data, "tools")) if "tools" in data else (),
+            question=_typed(data, "question", str | None) if "question" in data else None,
+            layout=Layout(**_value(data["layout"])) if data.get("layout") is not None else None,
         )
     except PromptpackError:
         raise
@@ -247,6 +255,11 @@ def _message(message: Message) -> dict[str, Any]:
         plain["extra"] = _plain(message.extra)
     if message.keys:
         plain["keys"] = _plain(list(message.keys))
+    if message.native is not None:
+        native = message.native
+        plain["native"] = {"shape": native.shape, "items": _plain(list(native.items)), "joined": native.joined}
+    if message.attached is not None:
+        plain["attached"] = message.attached
     for name in ("name", "tool_call_id"):
         if getattr(message, name) is not None:
             plain[name] = _plain(getattr(message, name))
@@ -261,7 +274,15 @@ def _read_message(data: Mapping[str, Any]) -> Message:
         tool_calls=tuple(_typed(data, "tool_calls", list)) if "tool_calls" in data else (),
         extra=_typed(data, "extra", dict) if "extra" in data else {},
         keys=_texts(data, "keys") if "keys" in data else (),
+        native=_read_native(data["native"]) if "native" in data else None, attached=data.get("attached"),
     )
+
+
+def _read_native(data: Mapping[str, Any]) -> Native:
+    items = _typed(data, "items", list)
+    if not all(isinstance(one, Mapping) for one in items):
+        raise _wrong("native", "a list of mappings", items)
+    return Native(_typed(data, "shape", str), tuple(items), joined=_typed(data, "joined", bool))
 
 
 def _dropped_turn(one: DroppedTurn) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 A set has a file for each part of the payload: `system.j2` (the rules), `source.j2` (one passage), `user.j2`
 (the passages and the question). It overrides only the files in which it differs from the set it falls back to.
-Templates are rendered by Jinja's immutable sandbox with autoescape on; a name that does not exist raises.
+Templates are rendered by Jinja's immutable sandbox with autoescape on; a name that does not exist raises. What a set
+says beside its templates is in its `set.toml` (`promptpack.settings`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import OptionError, TemplateLookupError, TemplateRenderError, quote
+from promptpack.settings import FILE as SETTINGS_FILE
+from promptpack.settings import PLAIN, TemplateSettings, read_settings
 from promptpack.wellformed import encodes
 
 if TYPE_CHECKING:
@@ -23,11 +26,12 @@ if TYPE_CHECKING:
 FILES = ("system.j2", "source.j2", "user.j2")
 FALLBACK = "default"
 _LARGEST = 1_000_000  # characters of one template file
+_LARGEST_UNTRUSTED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateSet:
-    """The three template texts that a payload is rendered with; build it with a class method.
+    """The three template texts that a payload is rendered with, and the set's settings; build it with a class method.
 
     >>> TemplateSet.named("default").name
     'default'
@@ -39,6 +43,8 @@ class TemplateSet:
     system: str
     source: str
     user: str
+    settings: TemplateSettings = PLAIN
+    restricted: bool = False  # comes from outside: see `untrusted`
 
     def __post_init__(self) -> None:
         for part in ("name", "system", "source", "user"):
@@ -51,6 +57,11 @@ class TemplateSet:
                     f"{_LARGEST:,} characters",
                     template=f"{part}.j2",
                 )
+        if not isinstance(self.settings, TemplateSettings):
+            raise OptionError(
+                f"template: settings: expected TemplateSettings, got {quote(self.settings)}",
+                name="settings", given=self.settings,
+            )
         if not self.name.strip() or len(self.name) > 255:
             raise OptionError(
                 f"template: name has to be a text of 1 to 255 characters, got {quote(self.name)}",
@@ -66,9 +77,10 @@ class TemplateSet:
 
     @classmethod
     def from_folder(cls, path: str | Path, fallback: str | TemplateSet = FALLBACK) -> TemplateSet:
-        """Read a set from a folder; files that are not there come from `fallback`.
+        """Read a set from a folder; files that are not there come from `fallback`, and so do settings.
 
-        Raises TemplateLookupError where the folder is missing, cannot be read or holds none of the three files.
+        Raises TemplateLookupError where the folder is missing, cannot be read or holds none of the three files and no
+        `set.toml`, OptionError where that file says what cannot be.
         """
         if not isinstance(path, str | Path):
             raise OptionError(f"template: expected the path of a folder, got {quote(path)}", name="path", given=path)
@@ -86,7 +98,8 @@ class TemplateSet:
                     f"template: {quote(str(file), 200)} cannot be read as UTF-8 text ({type(error).__name__})",
                     name=str(path), searched=[str(file)],
                 ) from error
-        if not texts:
+        settings = read_settings(folder, base.settings)
+        if not texts and not (folder / SETTINGS_FILE).is_file():
             fault = f"holds none of {', '.join(FILES)}" if folder.is_dir() else "is no folder"
             raise TemplateLookupError(
                 f"template: {quote(str(folder), 200)} {fault}", name=str(path),
@@ -94,25 +107,55 @@ class TemplateSet:
             )
         return cls(
             folder.name or str(folder), texts.get(FILES[0], base.system), texts.get(FILES[1], base.source),
-            texts.get(FILES[2], base.user),
+            texts.get(FILES[2], base.user), settings,
         )
 
     @classmethod
     def from_string(
         cls, user: str | None = None, system: str | None = None, source: str | None = None,
-        *, fallback: str | TemplateSet = FALLBACK, name: str = "<string>",
+        *, fallback: str | TemplateSet = FALLBACK, name: str = "<string>", settings: TemplateSettings | None = None,
     ) -> TemplateSet:
-        """Build a set from texts; a part that is None comes from `fallback`.
+        """Build a set from texts; a part that is None comes from `fallback`, and so do the settings.
 
-        In `user`, `sources` prints as the joined passages and iterates over them; `question`, `system` and `history`
-        are there too. In `source`: `n`, `label`, `text`, `attributes` (pairs of what is there), and `source` with every
-        shown field by name (empty where a source lacks it).
+        In `user`, `sources` prints as the joined passages and iterates over them; `question`, `system`, `history` and
+        `long` (whether the passages have 8,000 characters or more) are there too. In `source`: `n`, `label`, `text`,
+        `attributes` (pairs of what is there), and `source` with every shown field by name (empty where a source lacks
+        it).
         """
         base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
         return cls(
             name, base.system if system is None else system, base.source if source is None else source,
-            base.user if user is None else user,
+            base.user if user is None else user, base.settings if settings is None else settings,
         )
+
+    @classmethod
+    def untrusted(
+        cls, user: str | None = None, system: str | None = None, source: str | None = None,
+        *, folder: str | Path | None = None, fallback: str | TemplateSet = FALLBACK, name: str = "<untrusted>",
+    ) -> TemplateSet:
+        """Build a set from texts, or the files of a folder, that come from outside; see `promptpack.restricted`.
+
+        Only printing, `if`, `for`, and listed filters and tests are there, in bounded amounts; whatever else the texts
+        use is an error, all of it at once, when the set is compiled. A `set.toml` in the folder is not read. Of files of
+        more than 20,000 characters nothing is compiled (TemplateRenderError). OptionError for texts beside a folder.
+
+        >>> TemplateSet.untrusted("{{ sources }}\\n\\n{{ question }}").restricted
+        True
+        """
+        parts = {"user": user, "system": system, "source": source}
+        if folder is not None:
+            if any(text is not None for text in parts.values()):
+                raise OptionError("template: untrusted takes a folder or texts, not both", name="folder", given=folder)
+            read = cls.from_folder(folder, fallback)
+            parts, name = {part: getattr(read, part) for part in parts}, read.name
+        made = replace(cls.from_string(**parts, fallback=fallback, name=name), restricted=True)
+        for file, text in made.files():
+            if len(text) > _LARGEST_UNTRUSTED:
+                raise TemplateRenderError(
+                    f"template {quote(made.name)}: {file} has {len(text):,} characters; in an untrusted set "
+                    f"{_LARGEST_UNTRUSTED:,} are the most", template=file,
+                )
+        return made
 
     @classmethod
     def of(cls, value: str | Path | TemplateSet | None) -> TemplateSet:
@@ -181,4 +224,5 @@ def _shipped(name: str) -> TemplateSet:
         file: (folder / file).read_text(encoding="utf-8") for file in FILES if (folder / file).is_file()
     }
     base = {} if name == FALLBACK else dict(_shipped(FALLBACK).files())
-    return TemplateSet(name, *(texts.get(file, base.get(file, "")) for file in FILES))
+    system, source, user = (texts.get(file, base.get(file, "")) for file in FILES)
+    return TemplateSet(name, system, source, user, read_settings(folder, PLAIN))

@@ -36,6 +36,11 @@ class View:
         return f"<view of {', '.join(self._fields)}>"
 
 
+def fields_of(view: View) -> Mapping[str, Any]:
+    """Return the fields of a view; a function, so that a template cannot ask for them."""
+    return view._fields
+
+
 class SourceList:
     """The passages of a payload: prints as the joined blocks, iterates over views of them."""
 

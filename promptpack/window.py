@@ -214,9 +214,12 @@ def _smallest(account: Budget, needed: int, plan: Window | None) -> int:
 
 def _whole(name: str, value: object, least: int = 0, most: int | None = LARGEST) -> int:
     """Return the value as a plain int; OptionError where it is none, or outside of least to most."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    if type(value) is int:
+        number = value
+    elif isinstance(value, bool) or not isinstance(value, Integral):
         raise OptionError(f"{name}: expected a whole number of tokens, got {quote(value)}", name=name, given=value)
-    number = int(value)
+    else:
+        number = int(value)
     if number < least or (most is not None and number > most):
         known = f"{least} or more" if most is None else f"{least} to {most:,}"
         raise OptionError(f"{name}: expected {known} tokens, got {quote(number)}", name=name, given=value)

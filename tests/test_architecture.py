@@ -13,15 +13,19 @@ PACKAGE = Path(__file__).parent.parent / "promptpack"
 # From the bottom up; a name stands for a module or a package with everything in it.
 LAYERS = (
     ("version", "errors", "quick", "wellformed"),
-    ("source", "protocols"),
+    ("source", "protocols", "plain_data", "text_sites", "native_form"),
     (
         "packing", "tokens", "escape", "labels", "window", "message", "messages", "history", "citations", "reading",
-        "shape", "views",
+        "shape", "views", "shapes_in", "summary", "rerank",
     ),
-    ("templates", "profiles", "shown", "environment", "payload", "stored"),
-    ("escaping", "measure", "blocks", "render"),
-    ("assembly", "builder", "evaluation"),
-    ("filepack", "files", "view", "cli_common", "cli_bench", "cli"),
+    (
+        "templates", "profiles", "modelrows", "shown", "settings", "environment", "payload", "stored",
+        "layout", "caching", "providers", "targets", "veil", "restricted", "spotlight",
+    ),
+    ("counting", "fields", "folding", "escaping", "guard", "setforms", "probe", "lint", "columns", "measure", "forms",
+     "blocks", "render"),
+    ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
+    ("conversation", "keeping", "filepack", "files", "view", "cli_common", "cli_bench", "cli_eval", "cli_models", "cli_reorder", "cli_templates", "cli_verify", "cli"),
     ("__main__", "__init__"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -29,13 +33,26 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ALLOWED = {
     ("citations", "packing"),   # where sentences end
     ("history", "messages"), ("history", "message"), ("messages", "message"),
+    ("messages", "shapes_in"), ("shapes_in", "message"), ("summary", "history"), ("summary", "messages"),
     ("views", "shape"),
     ("environment", "templates"), ("profiles", "templates"), ("templates", "environment"),
+    ("profiles", "modelrows"), ("modelrows", "templates"),
+    ("templates", "settings"), ("settings", "shown"), ("setforms", "escaping"),
+    ("lint", "probe"), ("probe", "setforms"),
     ("stored", "payload"), ("payload", "stored"), ("payload", "shown"),
-    ("blocks", "escaping"), ("blocks", "measure"), ("render", "blocks"), ("render", "measure"),
-    ("assembly", "builder"), ("builder", "assembly"),
+    ("payload", "targets"), ("payload", "layout"), ("stored", "layout"), ("payload", "caching"), ("caching", "profiles"),
+    ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
+    ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"), ("render", "blocks"), ("render", "measure"),
+    ("guard", "escaping"), ("render", "guard"), ("environment", "restricted"),
+    ("spotlight", "templates"), ("spotlight", "environment"),
+    ("assembly", "builder"), ("assembly", "draft"), ("draft", "builder"), ("builder", "assembly"), ("builder", "reranked"), ("reorder", "evaluation"),
+    ("conversation", "keeping"),
     ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),
-    ("cli", "cli_bench"), ("cli_bench", "cli_common"), ("cli_common", "files"),
+    ("cli", "cli_bench"), ("cli", "cli_eval"), ("cli", "cli_reorder"), ("cli_eval", "cli_common"), ("cli_eval", "files"),
+    ("cli_reorder", "cli_common"), ("cli_reorder", "files"), ("cli", "cli_templates"), ("cli", "cli_models"), ("cli_models", "cli_common"),
+    ("cli_templates", "cli_common"),
+    ("cli", "cli_verify"), ("cli_verify", "cli_common"), ("cli_verify", "files"), ("cli_verify", "view"),
+    ("cli_bench", "cli_common"), ("cli_common", "files"),
 }
 MODULES = sorted(path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
 

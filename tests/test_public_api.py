@@ -21,6 +21,7 @@ NAMES = {
     "PackedSource", "Report", "pack", "Packing", "Packed", "Placed", "Dropped", "counter", "count_tokens",
     "parse_citations", "verify_citations", "Verification", "PromptpackError", "SourceError", "DuplicateIdError",
     "OptionError", "BudgetError", "TokenizerError", "TemplateLookupError", "TemplateRenderError", "RerankError",
+    "Reorderer", "Rerank",
     "CitationError",
 }
 

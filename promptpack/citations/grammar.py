@@ -11,11 +11,13 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
+from promptpack.citations.code import BLANK, STOP, TARGET
 from promptpack.errors import OptionError, quote
 
 DIGITS = 4  # a label has at most four digits, so that no answer can make a number of any length
 RANGE = 1_000  # labels in one range
 BODY = 400  # characters between the brackets of one citation
+MOST = 200  # labels after the first in round brackets, where no character but those of labels may stand
 
 PAIRS = {"[": "]", "【": "】", "［": "］", "〖": "〗", "〔": "〕"}
 _OPEN = "".join("\\" + sign if sign == "[" else sign for sign in PAIRS)
@@ -60,6 +62,8 @@ class Grammar:
     hint: re.Pattern[str]
     nearly: re.Pattern[str]
     group: re.Pattern[str]
+    more: re.Pattern[str]
+    begun: re.Pattern[str]
 
     def is_group(self, text: str) -> bool:
         """Tell whether a text is nothing but labels and separators, as in `S1, S2`."""
@@ -121,14 +125,15 @@ def grammar(prefix: str = "S", zero_padded: bool = False) -> Grammar:
     number = rf"[0-9]{{1,{DIGITS}}}{_END}"
     label = start + number
     joint = rf"{_SPACE}{{0,3}}(?:{_SEPARATOR}|{_DASH}){_SPACE}{{0,3}}"
-    listed = rf"{label}(?:{joint}(?:{label}|[0-9]{{1,3}}{_END}))*+"
-    inside = rf"[^{_OPEN}{_CLOSE}]"
+    following = rf"{joint}(?:{label}|[0-9]{{1,3}}{_END})"
+    listed = rf"{label}(?:{following}){{0,{MOST}}}+"
+    inside = rf"[^{_OPEN}{_CLOSE}{STOP}]"
     mark = (
         rf"[{_OPEN}(（](?:"
-        rf"(?<=[(（])\s{{0,3}}(?P<paren>{listed})\s{{0,3}}[)）]"
+        rf"(?<=[(（])\s{{0,3}}(?P<paren>{listed})(?:\s{{0,3}}(?P<shut>[)）]))?+"
         rf"|(?<=\[)(?P<one>{letters}[1-9][0-9]{{0,{DIGITS - 1}}})\](?!\()"
-        rf"|(?<=\[)\[(?P<double>{inside}{{1,{BODY}}}+)\]\](?P<far>\(\x00*+\))?"
-        rf"|(?<![(（])(?P<body>{inside}{{1,{BODY}}}+)(?P<close>[{_CLOSE}])(?P<link>(?<=\])\(\x00*+\))?"
+        rf"|(?<=\[)\[(?P<double>{inside}{{1,{BODY}}}+)\]\](?P<far>\({TARGET}*+\))?"
+        rf"|(?<![(（])(?P<body>{inside}{{1,{BODY}}}+)(?P<close>[{_CLOSE}])(?P<link>(?<=\])\({TARGET}*+\))?"
         rf"|(?<![(（])(?P<cut>{_SPACE}{{0,3}}{listed}))"
     )
     range_end = rf"(?:\s*+{_DASH}\s*+(?:{start})?([0-9]{{1,{DIGITS}}}))?"
@@ -137,7 +142,7 @@ def grammar(prefix: str = "S", zero_padded: bool = False) -> Grammar:
         prefix,
         zero_padded,
         mark=re.compile(mark),
-        name=re.compile(rf"(?<![0-9A-Za-z_<>/.@#-])[Ss]ource_([0-9]{{1,{DIGITS}}}){_END}(?!\.[0-9A-Za-z_]|[-/=(\[])"),
+        name=re.compile(rf"(?<![0-9A-Za-z_<>/.@#{BLANK}-])[Ss]ource_([0-9]{{1,{DIGITS}}}){_END}(?!\.[0-9A-Za-z_{BLANK}]|[-/=(\[{BLANK}])"),
         item=re.compile(rf"{start}([0-9]{{1,{DIGITS}}}){range_end}{dagger}"),
         # A bare number counts only after a label, and not with four digits: [S1, 1998] names a year.
         number=re.compile(rf"([0-9]{{1,3}}){range_end}{dagger}"),
@@ -147,7 +152,21 @@ def grammar(prefix: str = "S", zero_padded: bool = False) -> Grammar:
             rf"|(?<![0-9A-Za-z_]){prefix}{_SPACE}{{0,3}}[-_#:=]?{_SPACE}{{0,3}}[0-9]++{_END}"
         ),
         group=re.compile(rf"\s*+{listed}\s*+"),
+        more=re.compile(following),
+        # What a mark in round brackets may begin with: words of labels, the last of them perhaps not whole.
+        begun=re.compile(
+            rf"[(（]\s{{0,3}}(?=[{prefix[0].upper()}{prefix[0].lower()}Ss]|\Z)(?:(?:{letters}|[Ss]ource_?|and)?{_SPACE}{{0,3}}(?:[0-9]{{1,{DIGITS}}}|{_SEPARATOR}|{_DASH})"
+            rf"|{_SPACE})*+(?:{_beginnings(prefix)}|[Ss](?:o(?:u(?:r(?:c(?:e_?)?)?)?)?)?|an?d?|)\s*+\Z"
+        ),
     )
+
+
+def _beginnings(prefix: str) -> str:
+    """Return a pattern of the beginnings of a prefix in small and capital letters, the longest first."""
+    pattern = ""
+    for sign in reversed(prefix):
+        pattern = f"[{sign.upper()}{sign.lower()}]" + (f"(?:{pattern})?" if pattern else "")
+    return pattern
 
 
 @lru_cache(maxsize=2048)  # an answer cites the same few groups again and again

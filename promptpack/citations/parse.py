@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
 
-from promptpack.citations.code import blanked, fences
-from promptpack.citations.grammar import PAIRS, Grammar, Item, grammar
+from promptpack.citations.code import blanked
+from promptpack.citations.fence import fences
+from promptpack.citations.grammar import Grammar, Item, grammar
+from promptpack.citations.scan import Form, Mark, scan
 from promptpack.errors import OptionError, quote
-
-Form = Literal["bracket", "double", "paren", "wide", "link", "name", "marker", "superscript"]
+from promptpack.quick import maker
 
 MOST_FROM_RANGES = 10_000  # labels that the ranges of one answer may stand for, so that work stays linear
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +22,9 @@ class Citation:
     label: in its one true spelling, such as `S1`. start, end: the span of the whole mark in the answer (with
     its brackets, and the target of a link), so that labels of one group share it; text: the mark as written.
     form: bracket, double, paren, wide (fullwidth and lenticular brackets), link, name (`source_1`), marker
-    (private-use signs) or superscript. inner: the span of the label itself, or of the range that it is in.
-    chunk_ids: what the label stands for, where a label map was given and knows it.
+    (private-use signs), superscript, or native (it came beside the text). inner: the span of the label itself, or of
+    the range that it is in. chunk_ids: what the label stands for, where a label map was given and knows it.
+    cited_text: the words of the source, where a provider gave them.
     """
 
     label: str
@@ -36,6 +34,12 @@ class Citation:
     form: Form
     inner: tuple[int, int]
     chunk_ids: tuple[str, ...] = ()
+    cited_text: str | None = None
+
+    @property
+    def chunk_id(self) -> str | None:
+        """The first of the chunks that the label stands for; None where it stands for none that is known."""
+        return self.chunk_ids[0] if self.chunk_ids else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,10 @@ def read_marks(
         raise OptionError(f"answer: expected a text, got {quote(answer)}", name="answer", given=answer)
     rules = grammar(prefix, bool(zero_padded))
     blocks = fences(answer)
-    reader = _Reader(answer, blanked(answer, blocks, rules.is_group), rules, chunk_ids_of(labels or {}))
-    reader.read(superscripts=superscripts)
-    citations = sorted(reader.citations, key=lambda one: one.start)
+    reader = Reader(rules, chunk_ids_of(labels or {}))
+    reader.read(answer, 0, scan(blanked(answer, blocks, rules.is_group), rules, superscripts=superscripts))
     malformed = sorted(reader.malformed, key=lambda one: one.start)
-    return Marks(tuple(citations), tuple(malformed), tuple(blocks))
+    return Marks(tuple(reader.citations), tuple(malformed), tuple(blocks))
 
 
 def chunk_ids_of(
@@ -135,132 +138,57 @@ def chunk_ids_of(
     return plain
 
 
-class _Reader:
-    """Reads one answer; `text` is the answer with code blanked out, at the same offsets."""
+class Reader:
+    """Turns marks, in order, into citations and what is malformed; it also counts what ranges stand for."""
 
-    def __init__(
-        self, answer: str, text: str, rules: Grammar, chunk_ids: Mapping[str, tuple[str, ...]]
-    ) -> None:
+    def __init__(self, rules: Grammar, chunk_ids: Mapping[str, tuple[str, ...]]) -> None:
         self.citations: list[Citation] = []
         self.malformed: list[Malformed] = []
-        self._answer, self._text, self._rules, self._chunk_ids = answer, text, rules, chunk_ids
+        self._prefix, self._chunk_ids = rules.prefix, chunk_ids
         self._ranged = 0
         self._labels: dict[int, tuple[str, tuple[str, ...]]] = {}
 
-    def read(self, *, superscripts: bool) -> None:
-        """Collect the marks: brackets first, then the spellings without brackets that lie outside of them."""
-        at, search, text = 0, self._rules.mark.search, self._text
-        cut = len(self._rules.prefix)
-        while (match := search(text, at)) is not None:
-            start, at = match.span()
-            kind = match.lastgroup
-            if kind == "one":  # by far the most common case, taken the short way
-                self._cite(int(match["one"][cut:]), start, at, "bracket", (start + 1, at - 1))
-            elif kind == "paren":
-                items = self._rules.items(match["paren"], match.start("paren"))
-                self._add(items, start, at, "paren" if text[start] == "(" else "wide")
-            elif kind == "cut":
-                self._fault(start, at, "no closing bracket")
-            else:
-                at = self._group(match)
-        if "ource_" in self._text:
-            for match in self._outside(self._rules.name):
-                self._add([self._whole(match, match[1])], match.start(), match.end(), "name")
-        if "\ue200" in self._text:
-            for match in self._outside(_patterns()["marker"]):
-                self._marker(match)
-        if superscripts:
-            for match in self._outside(_patterns()["superscript"]):
-                self._add([self._whole(match, match[0].translate(_SUPERSCRIPTS))],
-                          match.start(), match.end(), "superscript")
-
-    def _outside(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        marks = {(one.start, one.end) for one in self.citations} | {(one.start, one.end) for one in self.malformed}
-        taken = iter([*sorted(marks), (len(self._text) + 1,) * 2])
-        start, end = next(taken)
-        for match in pattern.finditer(self._text):
-            while end <= match.start():
-                start, end = next(taken)
-            if match.end() <= start:
-                yield match
-
-    def _group(self, match: re.Match[str]) -> int:
-        start, end = match.span()
-        kind = "body" if match["double"] is None else "double"
-        body, inner = match[kind], match.start(kind)
-        form: Form = "double" if kind == "double" else "bracket" if self._text[start] == "[" else "wide"
-        if match["link"] or match["far"]:
-            form = "link"
-        # Round brackets inside are read on their own, since `[as said (S1)]` holds a citation.
-        flat = _patterns()["round"].sub(lambda part: " " * len(part[0]), body) if "(" in body else body
-        items = self._rules.items(flat, inner)
-        named = items and items[0].fault in ("more than a label", "no number")
-        if form == "link" and named and not any(item.first >= 0 for item in items):
-            items = []  # `[the S3 manual](url)` is a link with a name of its own
-        if items and kind == "body" and PAIRS[self._text[start]] != match["close"]:
-            self._fault(start, end, "closed by another kind of bracket")
-            return end
-        if len(items) == 1 and items[0].fault == "no number" and self._text[end:end + 1].isalpha():
-            items = []  # `[S]he said`
-        self._add(items, start, end, form)
-        return end if flat == body else inner
-
-    def _marker(self, match: re.Match[str]) -> None:
-        if match["stop"] is None:
-            self._fault(*match.span(), "no closing sign")
-            return
-        items: list[Item] = []
-        for part in _patterns()["part"].finditer(self._text, match.start("parts"), match.end("parts")):
-            if self._rules.item.fullmatch(part[1]):
-                items += self._rules.items(part[1], part.start(1))
-            elif not (items and _patterns()["place"].fullmatch(part[1])):
-                items.append(Item(*part.span(1), fault="not a label"))
-        if not items:
-            self._fault(*match.span(), "no label")
-        self._add(items, match.start(), match.end(), "marker")
-
-    def _whole(self, match: re.Match[str], number: str) -> Item:
-        prefixed = self._rules.prefix + number.replace("⁻", "-")
-        item = self._rules.items(prefixed, 0)[0]
-        return Item(match.start(), match.end(), item.first, item.last, item.fault)
-
-    def _add(self, items: list[Item], start: int, end: int, form: Form) -> None:
-        before, after = self._text[start - 1:start], self._text[end - 1:end]
-        if before == "\\" and self._text[end - 2:end - 1] == "\\" and after == "]":
-            start -= 1  # \[S1\]: brackets that were escaped for Markdown
-        for item in items:
-            if item.fault:
-                self._fault(item.start, item.end, item.fault)
+    def read(self, text: str, offset: int, marks: Iterable[Mark]) -> None:
+        """Read marks of a text that begins at `offset` in the answer."""
+        cite = self._cite
+        for mark in marks:
+            start, end, _, items = mark
+            if isinstance(items, int):
+                cite(text, offset, mark, items, (offset + start + 1, offset + end - 1))
                 continue
-            if item.last > item.first:
-                self._ranged += item.last - item.first + 1
-                if self._ranged > MOST_FROM_RANGES:
-                    why = f"the ranges of the answer name more than {MOST_FROM_RANGES:,} labels"
-                    self._fault(item.start, item.end, why)
+            for item in items:
+                fault = item.fault or self._too_many(item)
+                if fault:
+                    self.malformed.append(
+                        Malformed(text[item.start:item.end], offset + item.start, offset + item.end, fault)
+                    )
                     continue
-            for number in range(item.first, item.last + 1):
-                self._cite(number, start, end, form, (item.start, item.end))
+                for number in range(item.first, item.last + 1):
+                    cite(text, offset, mark, number, (offset + item.start, offset + item.end))
 
-    def _cite(self, number: int, start: int, end: int, form: Form, inner: tuple[int, int]) -> None:
+    def take(self) -> tuple[tuple[Citation, ...], tuple[Malformed, ...]]:
+        """Return what was read since the last time, and forget it."""
+        taken = tuple(self.citations), tuple(self.malformed)
+        self.citations.clear()
+        self.malformed.clear()
+        return taken
+
+    def _too_many(self, item: Item) -> str:
+        if item.last > item.first:
+            self._ranged += item.last - item.first + 1
+            if self._ranged > MOST_FROM_RANGES:
+                return f"the ranges of the answer name more than {MOST_FROM_RANGES:,} labels"
+        return ""
+
+    def _cite(self, text: str, offset: int, mark: Mark, number: int, inner: tuple[int, int]) -> None:
         known = self._labels.get(number)
         if known is None:
-            label = f"{self._rules.prefix}{number}"
+            label = f"{self._prefix}{number}"
             known = self._labels[number] = (label, self._chunk_ids.get(label, ()))
-        text = self._answer[start:end]
-        self.citations.append(Citation(known[0], start, end, text, form, inner, known[1]))
+        start, end = mark.start, mark.end
+        self.citations.append(
+            _citation(known[0], offset + start, offset + end, text[start:end], mark.form, inner, known[1], None)
+        )
 
-    def _fault(self, start: int, end: int, why: str) -> None:
-        self.malformed.append(Malformed(self._answer[start:end], start, end, why))
 
-
-@lru_cache(maxsize=1)
-def _patterns() -> dict[str, re.Pattern[str]]:
-    return {
-        "round": re.compile(r"[(（][^()（）]*+[)）]"),
-        "marker": re.compile(
-            "\ue200[a-z]{0,12}cite(?P<parts>(?:\ue202[^\ue200-\ue202]{0,64}+)*+)(?P<stop>\ue201)?"
-        ),
-        "part": re.compile("\ue202([^\ue200-\ue202]*+)"),
-        "place": re.compile(r"L[0-9]{1,9}(?:-L?[0-9]{1,9})?"),
-        "superscript": re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹]{1,4}(?:⁻[⁰¹²³⁴-⁹]{1,4})?(?![⁰¹²³⁴-⁹⁻])"),
-    }
+_citation = maker(Citation)

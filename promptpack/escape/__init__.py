@@ -12,13 +12,14 @@ unclosed code fence, plain-word instructions, and links that carry data out.
 from __future__ import annotations
 
 from promptpack.escape.attribute import escape_attribute, is_inert_attribute
-from promptpack.escape.check import Found, check, scan
+from promptpack.escape.check import HINT, Found, check, compare, live_spans, scan
 from promptpack.escape.escaped import Edit, Escaped, EscapedAttribute, source_span
 from promptpack.escape.names import reserved_names
 from promptpack.escape.rules import LEVELS, LiveLabels, Rules
 from promptpack.escape.text import escape_text, is_inert, unescape
 
 __all__ = [
+    "HINT",
     "LEVELS",
     "Edit",
     "Escaped",
@@ -27,10 +28,12 @@ __all__ = [
     "LiveLabels",
     "Rules",
     "check",
+    "compare",
     "escape_attribute",
     "escape_text",
     "is_inert",
     "is_inert_attribute",
+    "live_spans",
     "reserved_names",
     "scan",
     "source_span",

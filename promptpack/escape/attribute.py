@@ -14,10 +14,11 @@ from numbers import Integral, Real
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.escape.escaped import Change, Edit, Escaped, EscapedAttribute, apply, unescape_edits
 from promptpack.escape.find import find
+from promptpack.escape.fold import BRACKETS, BRACKETS_CLOSE, WEAK_ANGLES, fold
 from promptpack.escape.hidden import REPLACEMENT, hidden_runs
 from promptpack.escape.rules import Rules
 from promptpack.escape.shapes import shapes_for
-from promptpack.escape.text import merged, replacement
+from promptpack.escape.text import merged, replacements
 
 CAP = 512
 ELLIPSIS = "\u2026"
@@ -31,6 +32,8 @@ _PLAIN = re.compile(f"{_SIGN}(?: {_SIGN})*+")
 _NO_PLACE = re.compile("[\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]+")
 _SPACES = re.compile(r"\s+")
 _SIGNS = re.compile('["<>\uff02\uff1c\uff1e\ufe64\ufe65\u226e\u226f]')
+_OPENED = re.compile(r"\[[ \w/\\|,;~\u2013-]*+")
+_MINIMAX = re.compile(r"\]~!?b?")
 _QUOTED = {'"': "&quot;", "<": "&lt;", ">": "&gt;", "'": "&#39;", "&": "&amp;"}
 
 
@@ -166,7 +169,23 @@ def _escapes(line: str, rules: Rules) -> list[Change]:
         every += [(p + 1, p + 1, "amp;", "reference") for p in _decodable(line)]
         every.sort()
     hits = find(line, shapes_for(rules), rules.labels, references=False)
-    return merged(every, [replacement(line, hit) for hit in hits])
+    return merged(every, merged(replacements(line, hits), _cut_off(line)))
+
+
+def _cut_off(line: str) -> list[Change]:
+    """Replace the last bracket or angle where the end of the value cuts off what it opens.
+
+    What a template writes behind a value is not known here, and `]` or `|` may complete a label or a marker.
+    """
+    if line and line[-1] in WEAK_ANGLES:
+        return [(len(line) - 1, len(line), f"&#{ord(line[-1])};", "end")]
+    at = max(line.rfind(char) for char in BRACKETS)
+    if at >= 0 and _OPENED.fullmatch(fold(line[at:])):
+        return [(at, at + 1, f"&#{ord(line[at])};", "end")]
+    at = max(line.rfind(char) for char in BRACKETS_CLOSE)
+    if at >= 0 and _MINIMAX.fullmatch(fold(line[at:])):
+        return [(at, at + 1, f"&#{ord(line[at])};", "end")]
+    return []
 
 
 def _decodable(line: str) -> Iterator[int]:

@@ -11,13 +11,12 @@ from promptpack.escape.rules import LiveLabels
 from promptpack.escape.shapes import Shapes
 
 # The second bracket of CDATA may have been escaped as the opener of something else.
-_COMMENT = re.compile(r"(?:<|&(?:amp;)*+#60;)!(?P<what>--|\[CDATA(?:\[|&(?:amp;)*+#91;))")
+COMMENT = re.compile(r"(?:<|&(?:amp;)*+#60;)!(?P<what>--|\[CDATA(?:\[|&(?:amp;)*+#91;))")
 # What plain ASCII does not hold: controls, DEL, references.
 _NOT_PLAIN = CONTROLS + b"\x7f&"
 _MINIMAX = re.compile("\\](?=[~\uff5e])")
 _OPENINGS = frozenset({"bare", "attr", "word", "last"})
 _SEPARATORS = re.compile(r"[ \t-\r_.:#-]+")
-_ENDS = {"--": "-->", "[C": "]]>"}
 _RANGE = re.compile(r"(?:^|(?P<dash>[\u2013-])|[,;])[^0-9]*+(?P<n>[0-9]++)")
 
 
@@ -80,10 +79,11 @@ def _read(text: str, start: int, end: int, shapes: Shapes) -> re.Match[str] | No
     assert stretch is not None  # it matches the empty text  # noqa: S101
     opener = text[start] if end - start == 1 else opener_of(text[start:end])
     view = fold(opener + decode_structure(stretch.group()))
-    if len(view) < 4 and not shapes.reserved:  # no shape is shorter
+    last = stretch.end() == len(text)
+    if len(view) < 4 and not (shapes.reserved or last):  # no shape is shorter
         return None
     # The sign behind it keeps a stretch that was cut off from looking like the end of the text.
-    return shapes.full.match(view if stretch.end() == len(text) else view + "\x01")
+    return shapes.full.match(view if last else view + "\x01")
 
 
 def _judge(
@@ -92,14 +92,19 @@ def _judge(
     """Say what a match is, or None where its surroundings make it ordinary."""
     kind = match.lastgroup or ""
     if kind == "label":
-        if not _live(match[kind], labels):
+        numbers = match[kind]
+        if not (int(numbers) in labels if numbers.isdigit() else _live(numbers, labels)):
             return None
         # `[S1](...)`, letter for letter, is a link of Markdown and not a citation.
         if match.string[match.end() - 1] == "]" and shapes.label.match(text, start):
             return None
-        return (start, end, kind, match[kind])
+        return (start, end, kind, numbers)
     if kind == "close":
         return (start, end, kind, "/" + _plain_name(match[kind]))
+    if kind == "end":
+        return (start, end, kind, "")
+    if kind == "cut":
+        return (start, end, "end", "") if _live(match[kind], labels) else None
     if kind == "role":
         if match["slash"]:
             return (start, end, kind, "/" + _plain_name(match[kind]))
@@ -130,8 +135,6 @@ def _type_argument(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _live(numbers: str, labels: LiveLabels) -> bool:
-    if numbers.isdigit():
-        return labels.covers(int(numbers), int(numbers))
     low = 0
     for match in _RANGE.finditer(numbers):
         number = int(match["n"])
@@ -143,7 +146,9 @@ def _live(numbers: str, labels: LiveLabels) -> bool:
 
 
 def _find_comments(text: str, hits: list[Hit], references: bool) -> None:
-    last = {what: text.rfind(end) for what, end in _ENDS.items()}
-    for match in _COMMENT.finditer(text):
-        if match.start() > last[match["what"][:2]] and (references or text[match.start()] == "<"):
-            hits.append((match.start(), match.start("what") - 1, "comment", "!" + match["what"][:7]))
+    dashes, brackets = text.rfind("-->"), text.rfind("]]>")
+    for match in COMMENT.finditer(text):
+        start = match.start()
+        what = match[1]
+        if start > (dashes if what == "--" else brackets) and (references or text[start] == "<"):
+            hits.append((start, match.start(1) - 1, "comment", "!" + what[:7]))

@@ -21,21 +21,59 @@ def literal_text(template: str) -> str:
     >>> literal_text("{# c #}<a_{{ '}}' }}>{% if x %}y{% endif %}")
     '<a_\ufffc>y'
     """
-    pieces: list[str] = []
+    return "".join(piece for piece, _ in _pieces(template))
+
+
+def _pieces(template: str) -> list[tuple[str, int]]:
+    """Return the literal text in pieces, each with the place in the template where it ends."""
+    pieces: list[tuple[str, int]] = []
     position = 0
     while match := _OPEN.search(template, position):
-        pieces.append(template[position : match.start()])
+        pieces.append((template[position : match.start()], match.start()))
         sign = match.group()
         if len(sign) > 2:
             end = _ENDRAW.search(template, match.end())
-            pieces.append(template[match.end() : end.start() if end else len(template)])
+            inside = end.start() if end else len(template)
+            pieces.append((template[match.end() : inside], inside))
             position = end.end() if end else len(template)
             continue
-        if sign == "{{":
-            pieces.append(_HOLE)
         position = _end_of(template, match.end(), _BLOCKS[sign], strings=sign != "{#")
-    pieces.append(template[position:])
-    return "".join(pieces)
+        if sign == "{{":
+            pieces.append((_HOLE, position))
+    pieces.append((template[position:], len(template)))
+    return pieces
+
+
+def with_suffix(template: str, suffix: str, names: frozenset[str], numbered: frozenset[str]) -> str:
+    """Return a template that writes its tags with a suffix: behind the name, or behind the number that follows it.
+
+    Other tags than those named stay as they are. A numbered name without its number, as rules speak of it, gets the
+    suffix, too.
+
+    >>> with_suffix("<a><source_{{ n }} id='{{ l }}'><b>", "-xyz", frozenset({"a"}), frozenset({"source"}))
+    "<a-xyz><source_{{ n }}-xyz id='{{ l }}'><b>"
+    """
+    known = names | numbered | {name.removesuffix("{}") for name in numbered}
+    pieces = [piece for piece in _pieces(template) if piece[0]]
+    text = "".join(piece for piece, _ in pieces)
+    places: list[int] = []
+    index, done = 0, 0  # the piece that holds a place, and where it begins in the text
+    for match in _TAG.finditer(text):
+        name = match["name"]
+        if name not in known and name.rstrip("_.:-") not in known:
+            continue
+        at = match.end()
+        while done + len(pieces[index][0]) < at:
+            done += len(pieces[index][0])
+            index += 1
+        piece, end = pieces[index]
+        places.append(end - (len(piece) - (at - done)))
+    made: list[str] = []
+    position = 0
+    for place in places:
+        made += (template[position:place], suffix)
+        position = place
+    return "".join([*made, template[position:]])
 
 
 def _end_of(template: str, position: int, sign: str, *, strings: bool) -> int:

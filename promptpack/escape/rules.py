@@ -41,6 +41,7 @@ class LiveLabels:
     max_label: int | None = None
     keep: frozenset[int] = frozenset()
     _kept: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _top: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         top = self.max_label
@@ -54,10 +55,15 @@ class LiveLabels:
             raise OptionError("LiveLabels.keep: expected whole numbers", name="keep", given=self.keep)
         object.__setattr__(self, "keep", keep)
         object.__setattr__(self, "_kept", tuple(sorted(keep)))
+        object.__setattr__(self, "_top", LABEL_LIMIT if top is None else top)
+
+    def __contains__(self, number: object) -> bool:
+        """Say whether a number is live and not kept."""
+        return isinstance(number, int) and 1 <= number <= self._top and number not in self.keep
 
     def covers(self, low: int, high: int) -> bool:
         """Say whether any number of low..high is live and not kept."""
-        high = min(max(low, high), LABEL_LIMIT if self.max_label is None else self.max_label)
+        high = min(max(low, high), self._top)
         kept = bisect_right(self._kept, high) - bisect_left(self._kept, low)
         return high - low + 1 > kept
 

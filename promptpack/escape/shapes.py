@@ -48,7 +48,7 @@ class Shapes:
 def shapes_for(rules: Rules) -> Shapes:
     """Return the patterns for `rules`, compiled on first use and kept for the next call."""
     return _build(
-        rules.names, rules.numbered, rules.prefix, rules.suffix, rules.reserved,
+        rules.names, rules.numbered, rules.prefix, len(rules.suffix.lstrip("-")), rules.reserved,
         rules.level == "structure", rules.level == "strict",
     )
 
@@ -63,8 +63,10 @@ def _longest_first(names: list[str]) -> str:
     return "|".join(sorted(set(names), key=lambda n: (-len(n), n))) or r"(?!)"
 
 
-def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: str) -> tuple[str, set[str]]:
-    tail = rf"(?:[-_.:]?{re.escape(suffix.lstrip('-'))})?" if suffix else ""
+def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: int) -> tuple[str, str, set[str]]:
+    """Return the pattern of a set's own tags, that of tags which the end of the text cuts off, and first letters."""
+    # Any suffix of that length: a guess is as dead as the right one, and one pattern serves all payloads.
+    tail = rf"(?:[-_.:]?[0-9a-z]{{{suffix}}}(?![0-9a-z]))?" if suffix else ""
     word = f"(?:{_longest_first([_separators(n) for n in names])}){tail}(?![-.:]?\\w)"
     stems = _longest_first([_separators(n.removesuffix("{}").rstrip("-_.:")) for n in numbered])
     bare = _longest_first(
@@ -80,7 +82,19 @@ def _tag_patterns(names: frozenset[str], numbered: frozenset[str], suffix: str) 
         rf"<{S}*+(?P<word>{word}){_OPENED}",
         rf"<(?P<last>(?:{bare})[0-9]++{tail}|{word}){SS}*+\Z",
     ))
-    return full, {fold(n.removesuffix("{}"))[:3] for n in names | numbered}
+    begun = _longest_first([f"(?:{stems})", *(_separators(part) for n in names | numbered for part in _begun(n))])
+    ended = "|".join((
+        rf"{angle}{S}*+(?:[/\\]{SS}*+)?(?:{begun})[ \t-\r_.:#-]*+\Z",
+        rf"{angle}{S}*+(?:{opened_number}|{word}){SS}*+(?:(?<={SS})[a-z_:][\w:.-]*+{S}*+)?\Z",
+        rf"{angle}{S}*+[/\\]{SS}*+\Z",
+    ))
+    return full, ended, {fold(n.removesuffix("{}"))[:3] for n in names | numbered}
+
+
+def _begun(name: str) -> list[str]:
+    """Return what a name of several parts begins with: "doc" and "doc-item" of "doc-item-list"."""
+    parts = re.split(r"([-_.:]+)", name.removesuffix("{}").rstrip("-_.:"))
+    return ["".join(parts[:i]) for i in range(1, len(parts), 2)]
 
 
 def _shortest(starts: set[str]) -> list[str]:
@@ -96,10 +110,10 @@ def _any_case(start: str) -> str:
 
 @lru_cache(maxsize=64)
 def _build(
-    names: frozenset[str], numbered: frozenset[str], prefix: str, suffix: str, reserved: frozenset[str],
+    names: frozenset[str], numbered: frozenset[str], prefix: str, suffix: int, reserved: frozenset[str],
     structure: bool, strict: bool,
 ) -> Shapes:
-    own, starts = _tag_patterns(names, numbered, suffix)
+    own, ended, starts = _tag_patterns(names, numbered, suffix)
     sign = re.escape(fold(prefix))
     number = "[1-9][0-9]{0,3}(?![0-9])"
     gap = f"{S}{{0,3}}"
@@ -115,6 +129,9 @@ def _build(
         ]
         starts |= {"sys", "ass", *marks.tag_starts}
         bracket_starts += rf"|[/\\]?(?:{'|'.join(sorted(marks.bracket_starts))})|[|]"
+        ended += "|" + marks.ended + rf"|<{S}*+(?:[/\\]{SS}*+)?(?:{_ROLE}){SS}*+\Z"
+    # What the end of the text cuts off is taken for the whole: nobody knows what will stand behind it.
+    parts += [f"(?P<end>(?i:{ended}))", rf"{label.replace('<label>', '<cut>')}\Z"]
     if special:
         parts.append(f"(?P<reserved>[{special}])")
 
@@ -128,7 +145,10 @@ def _build(
     start = rf"(?:(?=[{re.escape(first)}]|[^ -~])(?:{'|'.join(_any_case(s) for s in _shortest(starts))}))"
     # After an opening angle: a known start, or a word that runs into something odd, a bar, or a namespace.
     word = rf"[A-Za-z0-9_]*+(?=[^ -%'-9;-{{}}~{known}])(?:[|](?!<)|:{start}|&{_STRUCTURAL}|(?![|:&]))"
-    after_angle = rf"{SS}*+(?:{start}|{word}|[sS]{SS}*+>)|{_SECOND}[/\\]?+[^\t-\rA-RT-~ -@]"
+    after_angle = (
+        rf"{SS}*+(?:{start}|{word}|[sS]{SS}*+(?:>|\Z))|{S}*+[/\\]{SS}*+\Z"
+        rf"|{_SECOND}[/\\]?+[^\t-\rA-RT-~ -@]"
+    )
     after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+{odd}"
     reference = reference_to(openers)
     angles, brackets, closers = map(re.escape, (ANGLES[1:] + WEAK_ANGLES, BRACKETS[1:], BRACKETS_CLOSE[1:]))

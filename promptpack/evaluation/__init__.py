@@ -1,13 +1,65 @@
-"""Measuring what a packing does: where the evidence stands, and whether it is there at all."""
+"""Measuring what a packing does: where the evidence stands, whether it is there at all, and what answers make of it.
+
+The names are loaded on first use; the comparison of policies is in `promptpack.evaluation.harness`.
+"""
 
 from __future__ import annotations
 
-from promptpack.evaluation.position import (
-    answer_in_window,
-    chunk_positions,
-    edge_distance,
-    mean_edge_distance,
-    use_probability,
-)
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["answer_in_window", "chunk_positions", "edge_distance", "mean_edge_distance", "use_probability"]
+if TYPE_CHECKING:
+    from promptpack.evaluation.answers import AnswerScores as AnswerScores
+    from promptpack.evaluation.answers import AnswerSummary as AnswerSummary
+    from promptpack.evaluation.answers import answerability_match as answerability_match
+    from promptpack.evaluation.answers import citation_coverage as citation_coverage
+    from promptpack.evaluation.answers import evaluate_answer_set as evaluate_answer_set
+    from promptpack.evaluation.answers import exact_match as exact_match
+    from promptpack.evaluation.answers import faithfulness as faithfulness
+    from promptpack.evaluation.answers import is_answerable as is_answerable
+    from promptpack.evaluation.answers import token_f1 as token_f1
+    from promptpack.evaluation.citations import CitationScores as CitationScores
+    from promptpack.evaluation.citations import citation_scores as citation_scores
+    from promptpack.evaluation.citations import cited_sentences as cited_sentences
+    from promptpack.evaluation.citations import overlap_entails as overlap_entails
+    from promptpack.evaluation.metrics import key_point_precision as key_point_precision
+    from promptpack.evaluation.metrics import key_point_recall as key_point_recall
+    from promptpack.evaluation.metrics import ndcg as ndcg
+    from promptpack.evaluation.metrics import position_effectiveness as position_effectiveness
+    from promptpack.evaluation.metrics import retrieval_recall_at_k as retrieval_recall_at_k
+    from promptpack.evaluation.metrics import span_recall as span_recall
+    from promptpack.evaluation.position import answer_in_window as answer_in_window
+    from promptpack.evaluation.position import chunk_positions as chunk_positions
+    from promptpack.evaluation.position import edge_distance as edge_distance
+    from promptpack.evaluation.position import mean_edge_distance as mean_edge_distance
+    from promptpack.evaluation.position import use_probability as use_probability
+
+_MODULES = {
+    "answers": (
+        "AnswerScores", "AnswerSummary", "answerability_match", "citation_coverage", "evaluate_answer_set",
+        "exact_match", "faithfulness", "is_answerable", "token_f1",
+    ),
+    "citations": ("CitationScores", "citation_scores", "cited_sentences", "overlap_entails"),
+    "metrics": (
+        "key_point_precision", "key_point_recall", "ndcg", "position_effectiveness", "retrieval_recall_at_k",
+        "span_recall",
+    ),
+    "position": ("answer_in_window", "chunk_positions", "edge_distance", "mean_edge_distance", "use_probability"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOMES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,8 +14,8 @@ from promptpack.source import Source
 def arrange(sources: Sequence[Source], placer: Placer, group_by: str | None = None) -> list[int]:
     """Return the prompt order as indices into the sources, which are in rank order.
 
-    Pinned sources open the prompt in an order that no question changes (document, position, id), so that
-    the prompt's start stays the same. With `group_by` the others stand group by group, the group with the
+    Pinned sources open the prompt in an order that no question changes (priority, document, position, id), so
+    that the prompt's start stays the same. With `group_by` the others stand group by group, the group with the
     best source first, each group placed by itself. Raises OptionError where the placer leaves a source
     out or names one twice.
 
@@ -37,15 +37,17 @@ def arrange(sources: Sequence[Source], placer: Placer, group_by: str | None = No
     return order
 
 
-def _reading_place(source: Source) -> tuple[str, bool, float, str]:
+def _reading_place(source: Source) -> tuple[float, str, bool, float, str]:
     position = source.position
-    return source.document or "", position is None, position or 0, source.id
+    return -source.priority, source.document or "", position is None, position or 0, source.id
 
 
 def _permutation(placer: Placer, sources: Sequence[Source]) -> list[int]:
     answer = placer(sources)
     try:
-        order = [index.__index__() for index in answer]
+        order = list(answer)
+        if set(map(type, order)) != {int}:  # numpy's whole numbers are welcome, too
+            order = [index.__index__() for index in order]
     except (TypeError, AttributeError):
         order = []
     if len(order) != len(sources) or set(order) != set(range(len(sources))):

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from promptpack.errors import BudgetError, quote
 from promptpack.packing.candidate import Candidate, DropReason
@@ -24,21 +23,8 @@ SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges")
 _LACKING_ROOM = frozenset({DropReason.OVER_BUDGET, DropReason.AFTER_CUT, DropReason.NOT_SELECTED})
 
 
-class Chosen(NamedTuple):
-    """A candidate that is sent, with the text and the cost at which it was taken."""
-
-    candidate: Candidate
-    text: str
-    cost: int
-
-
-class Refused(NamedTuple):
-    """A candidate that is not sent; the cost is a lower bound where the detail says "at least"."""
-
-    candidate: Candidate
-    reason: DropReason
-    cost: int
-    detail: str
+# What is not sent, and why; the cost is a lower bound where the detail says "at least".
+Refused = tuple[Candidate, DropReason, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +38,48 @@ class Limits:
 
 @dataclass(slots=True)
 class Choice:
-    """The choice so far: what is taken, what is refused, and what is left of the budget."""
+    """The choice so far: what is taken, at which text and cost, what is refused, and what is left of the budget."""
 
     prices: Prices
     left: int | None
     limits: Limits
     question: str | None
-    chosen: list[Chosen] = field(default_factory=list)
+    chosen: list[Candidate] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    costs: list[int] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     flagged: list[str] = field(default_factory=list)
     documents: Counter[str] = field(default_factory=Counter)
 
     def take(self, candidate: Candidate, text: str, cost: int) -> None:
         """Take a candidate."""
-        self.chosen.append(Chosen(candidate, text, cost))
+        self.chosen.append(candidate)
+        self.texts.append(text)
+        self.costs.append(cost)
         if self.left is not None:
             self.left -= cost
         if self.limits.max_per_document is not None and candidate.source.document is not None:
             self.documents[candidate.source.document] += 1
 
+    def take_all(self, candidates: Sequence[Candidate]) -> None:
+        """Take candidates as they are, where neither budget nor limits can refuse one."""
+        self.chosen += candidates
+        self.texts += [candidate.text for candidate in candidates]
+        self.costs += self.prices.all(candidates)
+
+    def rank(self) -> None:
+        """Bring what is taken into the order of the ranks."""
+        ranks = [candidate.rank for candidate in self.chosen]
+        order = sorted(range(len(ranks)), key=ranks.__getitem__)
+        if order != list(range(len(ranks))):
+            self.chosen = [self.chosen[at] for at in order]
+            self.texts = [self.texts[at] for at in order]
+            self.costs = [self.costs[at] for at in order]
+
     def refuse(self, candidate: Candidate, reason: DropReason, why: str) -> None:
         """Refuse a candidate for another reason than its size."""
         cost, exact = self.prices.size(candidate, self.left or 0)
-        self.refused.append(Refused(candidate, reason, cost, f"{why} ({_tokens(cost, exact)})"))
+        self.refused.append((candidate, reason, cost, f"{why} ({_tokens(cost, exact)})"))
 
     def limited(self, candidate: Candidate, ahead: int = 0) -> tuple[DropReason, str] | None:
         """Return the limit that keeps the candidate out whatever it costs, if there is one."""
@@ -116,7 +121,7 @@ def choose(
     else:
         _fill(_tried(optional, select, prices, prompt_order), choice, select)
     _at_least(choice)
-    choice.chosen.sort(key=lambda taken: taken.candidate.rank)
+    choice.rank()
     return choice
 
 
@@ -151,6 +156,9 @@ def _tried(
 def _fill(candidates: Sequence[Candidate], choice: Choice, select: str) -> None:
     prices, stopped = choice.prices, ""
     limited = choice.limits.top_k is not None or choice.limits.max_per_document is not None
+    if choice.left is None and not limited:
+        choice.take_all(candidates)
+        return
     for candidate in candidates:
         if stopped:
             choice.refuse(candidate, DropReason.AFTER_CUT, stopped)
@@ -173,7 +181,7 @@ def _fill(candidates: Sequence[Candidate], choice: Choice, select: str) -> None:
             choice.take(candidate, *short)
         else:
             detail = f"needs {_tokens(cost, exact)}, {left} left{_uncut(candidate, left)}"
-            choice.refused.append(Refused(candidate, DropReason.OVER_BUDGET, cost, detail))
+            choice.refused.append((candidate, DropReason.OVER_BUDGET, cost, detail))
         if select == "prefix":
             what = "was cut" if short else "did not fit"
             stopped = f"prefix stopped at rank {candidate.rank}, which {what}"
@@ -188,7 +196,7 @@ def _whole(candidates: Sequence[Candidate], choice: Choice, select: str | Select
             cost, exact = prices.bound(candidate, left)
             if cost > left:
                 detail = f"needs {_tokens(cost, exact)}, {left} left"
-                choice.refused.append(Refused(candidate, DropReason.OVER_BUDGET, cost, detail))
+                choice.refused.append((candidate, DropReason.OVER_BUDGET, cost, detail))
                 continue
         limit = choice.limited(candidate, len(pool))
         if limit:
@@ -275,11 +283,11 @@ def _at_least(choice: Choice) -> None:
     missing = (choice.limits.min_sources or 0) - len(choice.chosen)
     if missing <= 0:
         return
-    lacking = [refusal for refusal in choice.refused if refusal.reason in _LACKING_ROOM]
-    lacking.sort(key=lambda refusal: refusal.candidate.rank)
+    lacking = [refusal for refusal in choice.refused if refusal[1] in _LACKING_ROOM]
+    lacking.sort(key=lambda refusal: refusal[0].rank)
     added = {id(refusal) for refusal in lacking[:missing]}
     for refusal in lacking[:missing]:
-        candidate = refusal.candidate
+        candidate = refusal[0]
         choice.take(candidate, candidate.text, choice.prices.whole(candidate))
         if choice.left is not None and choice.left < 0:
             choice.flagged.append(candidate.source.id)

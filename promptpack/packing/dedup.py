@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 from promptpack.errors import OptionError, quote
@@ -73,14 +74,19 @@ max_candidates=None, fold=True)
         """
         if name == "off":
             return None
-        known = {
-            "exact": Dedup(), "near": Dedup(threshold=NEAR_THRESHOLD),
-            "sentences": Dedup(sentences=True), "merge": Dedup(merge=True),
-        }
+        known = _policies()
         policy = known.get(name) if isinstance(name, str) else None
         if policy is None:
             raise OptionError.unknown("dedup", name, ["off", *known])
         return policy
+
+
+@cache
+def _policies() -> dict[str, Dedup]:
+    return {
+        "exact": Dedup(), "near": Dedup(threshold=NEAR_THRESHOLD),
+        "sentences": Dedup(sentences=True), "merge": Dedup(merge=True),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +147,11 @@ def _without_copies(
 ) -> tuple[list[Candidate], list[Dropped]]:
     texts = [c.text for c in candidates]
     if policy.fold:
-        alone = _opening_alone(texts) if policy.threshold == 1.0 else frozenset[int]()
-        if len(alone) == len(texts):
+        alike = _maybe_equal(texts) if policy.threshold == 1.0 else range(len(texts))
+        if not alike:
             return list(candidates), []
-        texts = [text if at in alone else folded(text) for at, text in enumerate(texts)]
+        for at in alike:
+            texts[at] = folded(texts[at])
     groups = _groups(texts, policy, notes)
     if len(groups) == len(candidates):
         return list(candidates), []
@@ -160,16 +167,22 @@ def _without_copies(
     return [candidates[at] for at in sorted(stays)], dropped
 
 
-def _opening_alone(texts: Sequence[str]) -> frozenset[int]:
-    """Return which texts have opening words that no other has, and so equal none: they need not be folded."""
+def _maybe_equal(texts: Sequence[str]) -> list[int]:
+    """Return which texts have first and last words that others have, too; the others equal none and need no folding."""
+    opening = _shared([" ".join(text.split(None, 3)[:3]) for text in texts])
+    closing = _shared([" ".join(texts[at].rsplit(None, 3)[-3:]) for at in opening])
+    return [opening[place] for place in closing]
+
+
+def _shared(keys: Sequence[str]) -> list[int]:
+    """Return the places of the keys that occur more than once, in order."""
     first: dict[str, int] = {}
     shared: set[int] = set()
-    for at, text in enumerate(texts):
-        opening = " ".join(text.split(None, 8)[:8])
-        seen = first.setdefault(opening if opening.isascii() else folded(opening), at)
+    for at, key in enumerate(keys):
+        seen = first.setdefault(key if key.isascii() else folded(key), at)
         if seen != at:
             shared.update((seen, at))
-    return frozenset(range(len(texts))) - shared
+    return sorted(shared)
 
 
 def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]]:

@@ -44,6 +44,8 @@ def admit(sources: Iterable[Source], validate: Validate = "strict") -> Admitted:
     """
     if validate not in get_args(Validate):
         raise OptionError.unknown("validate", validate, get_args(Validate))
+    if isinstance(sources, list | tuple) and _all_sound(sources):
+        return Admitted(tuple(sources), ())
     notes: list[str] = []
     admitted: list[Source] = []
     seen: set[str] = set()
@@ -80,6 +82,14 @@ def _listed(sources: Iterable[Source]) -> Iterable[Source]:
     if single or not isinstance(sources, Iterable):
         raise SourceError(f"sources: expected a list of Source, got {quote(sources)}", field="sources")
     return sources
+
+
+def _all_sound(sources: Sequence[Source]) -> bool:
+    """Tell, quickly, that there is nothing to refuse or to repair: the usual case."""
+    if any(kind is not Source for kind in set(map(type, sources))):
+        return False
+    ids = {source.id for source in sources}
+    return len(ids) == len(sources) and "" not in ids and all(map(_all_finite, sources))
 
 
 def _all_finite(source: Source) -> bool:

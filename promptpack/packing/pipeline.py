@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import log2
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,10 +15,10 @@ from promptpack.packing.arrange import arrange, unread_dates
 from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
 from promptpack.packing.choose import SELECTS, Choice, Limits, by_priority, choose
 from promptpack.packing.intake import Validate, admit
-from promptpack.packing.place import ByRank, Spread, region
+from promptpack.packing.place import ByRank, Spread, regions
 from promptpack.packing.ranking import Tie, is_finite, rank_order
 from promptpack.packing.route import Auto, placer
-from promptpack.packing.select import Prices, value_of
+from promptpack.packing.select import Prices
 from promptpack.protocols import Cost, Placer, Scorer, Selector
 from promptpack.quick import maker
 from promptpack.source import Source
@@ -178,10 +179,10 @@ def pack(
         required={source.id for source in admitted.sources if source.required or source.pinned},
     )
     return Packed(
-        sources=_placed(choice, prompt_order([taken.candidate for taken in choice.chosen])),
+        sources=_placed(choice, prompt_order(choice.chosen)),
         dropped=all_dropped(admitted.sources, ranked, below + repeats, choice, budget),
         budget=budget,
-        used=sum(taken.cost for taken in choice.chosen),
+        used=sum(choice.costs),
         notes=tuple(notes),
         flagged=tuple(choice.flagged),
         sentences_sent=sentences[0],
@@ -203,8 +204,11 @@ def _checked(budget: object, packing: object, question: object) -> int | None:
 
 def _ranked(sources: Sequence[Source], tie: Tie) -> list[Candidate]:
     order = rank_order([source.score for source in sources], [source.id for source in sources], tie)
-    ranked = [(rank, index, sources[index]) for rank, index in enumerate(order, 1)]
-    return [_candidate(s, index, rank, s.score, s.text, (s.id,), None) for rank, index, s in ranked]
+    ranked = [sources[index] for index in order]
+    return [
+        _candidate(s, index, rank, s.score, s.text, (s.id,), None)
+        for rank, (index, s) in enumerate(zip(order, ranked, strict=True), 1)
+    ]
 
 
 def _numbered(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -276,11 +280,10 @@ def _resolved(
 
 
 def _placed(choice: Choice, order: Sequence[int]) -> tuple[Placed, ...]:
-    n = len(order)
     placed = []
-    for position, index in enumerate(order):
-        taken = choice.chosen[index]
-        c = taken.candidate
-        third, value = region(position, n), value_of(c)
-        placed.append(_place(c.source, taken.text, c.rank, position, third, value, taken.cost, c.chunk_ids))
+    chosen, texts, costs = choice.chosen, choice.texts, choice.costs
+    for position, (index, third) in enumerate(zip(order, regions(len(order)), strict=True)):
+        c = chosen[index]
+        value = 1.0 / log2(c.rank + 1) if c.value is None else c.value  # `value_of`, written out
+        placed.append(_place(c.source, texts[index], c.rank, position, third, value, costs[index], c.chunk_ids))
     return tuple(placed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.packing.candidate import Region
@@ -65,6 +65,17 @@ def region(index: int, n: int) -> Region:
     # In whole numbers, so that a third is exact: x < 1/3 is 6 i + 3 < 2 n.
     place = 6 * index + 3
     return "start" if place < 2 * n else "end" if place > 4 * n else "middle"
+
+
+def regions(n: int) -> list[Region]:
+    """Return the region of each of `n` places.
+
+    >>> regions(4)
+    ['start', 'middle', 'middle', 'end']
+    """
+    outer = (2 * n + 2) // 6  # places i with 6 i + 3 < 2 n, and as many from the other side
+    start, middle, end = get_args(Region)
+    return [start] * outer + [middle] * (n - 2 * outer) + [end] * outer
 
 
 def field_value(source: Source, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 from sys import float_info
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from promptpack.errors import OptionError, quote
 
@@ -41,21 +41,17 @@ def rank_order(scores: Sequence[float | None], ids: Sequence[str], tie: Tie = "i
     """
     if tie not in get_args(Tie):
         raise OptionError.unknown("tie", tie, get_args(Tie))
-    scored: list[tuple[float, int]] = []
-    unscored: list[int] = []
-    for index, score in enumerate(scores):
-        if score is None:
-            unscored.append(index)
-        else:
-            scored.append((score, index))
+    scored = [index for index, score in enumerate(scores) if score is not None]
     if not scored:
-        return unscored
+        return list(range(len(scores)))
+    unscored = [index for index, score in enumerate(scores) if score is None] if len(scored) < len(scores) else []
     if tie == "id":
-        scored.sort(key=lambda pair: ids[pair[1]])
+        scored.sort(key=ids.__getitem__)
         unscored.sort(key=ids.__getitem__)
     # `reverse` keeps the order of equal items, so that the ties stay as they are.
-    scored.sort(key=lambda pair: pair[0], reverse=True)
-    return [index for _, index in scored] + unscored
+    known: Any = scores
+    scored.sort(key=known.__getitem__, reverse=True)
+    return scored + unscored
 
 
 def rank_gain(rank: int) -> float:

@@ -74,13 +74,16 @@ class Scoring:
         if self.clamp is not None:
             low, high = self.clamp
             scores = [min(max(score, low), high) for score in scores]
-        columns = [
-            (self.similarity, normalized(scores, self.normalize, self.temperature)),
-            (self.recency, _shares([instant(source.updated) for source in sources])),
-            (self.position, _shares([_number(source.position) for source in sources])),
-            (self.reliability, _shares([_number(source.reliability) for source in sources])),
-        ]
-        return [sum(weight * column[at] for weight, column in columns) for at in range(len(sources))]
+        total = [self.similarity * score for score in normalized(scores, self.normalize, self.temperature)]
+        for weight, read in (
+            (self.recency, lambda source: instant(source.updated)),
+            (self.position, lambda source: _number(source.position)),
+            (self.reliability, lambda source: _number(source.reliability)),
+        ):
+            if weight:  # what counts for nothing need not be read
+                shares = _shares([read(source) for source in sources])
+                total = [score + weight * share for score, share in zip(total, shares, strict=True)]
+        return total
 
 
 def normalized(scores: Sequence[float], how: Normalize = "none", temperature: float = 1.0) -> list[float]:

@@ -128,13 +128,24 @@ class Prices:
             self._known[candidate.index] = known
         return known
 
+    def all(self, candidates: Sequence[Candidate]) -> list[int]:
+        """Return what the candidates cost as they are."""
+        if self._known:
+            return [self.whole(candidate) for candidate in candidates]
+        costs = list(map(self._cost, map(as_source, candidates)))
+        if costs and (set(map(type, costs)) != {int} or min(costs) < 0):
+            costs = [self._checked(cost, candidate) for cost, candidate in zip(costs, candidates, strict=True)]
+        self._known = {candidate.index: cost for candidate, cost in zip(candidates, costs, strict=True)}
+        return costs
+
     def bound(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return the cost, or a lower bound where one passes the limit; and whether it is the cost."""
         if len(candidate.text) > limit:  # a shorter text is likely to fit: a bound would be asked for nothing
             floor = self.floor(candidate, limit)
             if floor > limit:
                 return floor, False
-        return self.whole(candidate), True
+        known = self._known.get(candidate.index)
+        return self.whole(candidate) if known is None else known, True
 
     def size(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return a size to report: the cost if it is known or there is no bound, else the bound."""
@@ -175,7 +186,8 @@ class Prices:
 def as_source(candidate: Candidate, text: str | None = None) -> Source:
     """Return the source to price: the one that came in, with the text that would be sent."""
     source = candidate.source
-    text = candidate.text if text is None else text
+    if text is None:
+        text = candidate.text
     return source if text is source.text or text == source.text else replace(source, text=text, tokens=None)
 
 

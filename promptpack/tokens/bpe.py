@@ -10,7 +10,7 @@ from typing import Any
 from promptpack.errors import TokenizerError
 from promptpack.tokens.base import BaseCounter
 from promptpack.tokens.boundary import WHITE_SPACE, parts
-from promptpack.tokens.cutting import check_text
+from promptpack.tokens.cutting import check_text, origin
 from promptpack.tokens.fast import Fast, load
 from promptpack.tokens.slicing import Codec, first_tokens, last_tokens
 from promptpack.tokens.vocabulary import VOCABULARIES, encoding
@@ -72,19 +72,25 @@ class BpeCounter(BaseCounter):
         texts = list(texts)
         for text in texts:
             check_text(text)
-        engine = self._ready()
         new = [text for text in dict.fromkeys(texts) if self._known(text) is None and type(text) is str]
-        if self._many is not None:
-            new = [text for text in new if not self._unsafe(text)]
-            try:
-                counts = self._many(new) if new else []
-            except UnicodeEncodeError:  # one of them has lone surrogates: each is counted by itself
-                counts = [engine(text) for text in new]
-        else:
-            counts = [engine(text) for text in new]  # nothing runs in between, which the tokenizer likes
+        counts = self.count_fresh(new)
         self._memo.put_many(new, counts)
         found = dict(zip(new, counts, strict=True))
         return [found[text] if text in found else self(text) for text in texts]
+
+    def count_fresh(self, texts: list[str]) -> list[int]:
+        """Count texts without the memo; nothing runs in between, which the tokenizer likes.
+
+        >>> BpeCounter("o200k_base").count_fresh(["one", "one two"])
+        [1, 2]
+        """
+        engine = self._ready()
+        if self._many is not None and texts and not any(map(self._unsafe, texts)):
+            try:
+                return self._many(texts)
+            except UnicodeEncodeError:  # one of them has lone surrogates: each is counted by itself
+                pass
+        return list(map(engine, texts))
 
     def _measure(self, text: str) -> int:
         engine = self._engine or self._ready()
@@ -107,8 +113,7 @@ class BpeCounter(BaseCounter):
                 'Remedies: pip install "promptpack-rag[fast]", or leave fast=None.',
                 name=self.name,
             )
-        encode, name = encoding(self.name).encode_ordinary, self.name
-        return lambda text: len(encode(text)) if len(text) < LONG else len(tokens(name, text))
+        return counting(self.name)
 
     def _unsafe(self, text: str) -> bool:
         return _LONG_S in text and self.name == "o200k_base"
@@ -130,12 +135,12 @@ class BpeCounter(BaseCounter):
     def _start(self, text: str, limit: int) -> str:
         clean = repaired(text)
         kept = len(first_tokens(clean, limit, codec(self.name)))
-        return text[: _origin(text, clean, kept)]
+        return text[: origin(text, clean, kept)]
 
     def _end(self, text: str, limit: int) -> str:
         clean = repaired(text)
         kept = len(last_tokens(clean, limit, codec(self.name)))
-        return text[_origin(text, clean, len(clean) - kept) :]
+        return text[origin(text, clean, len(clean) - kept) :]
 
 
 def _rebuild(name: str, fast: bool | None) -> BaseCounter:
@@ -155,16 +160,30 @@ def codec(name: str) -> Codec:
     return Codec(lambda text: tokens(name, text), known.decode_bytes, known.decode_single_token_bytes)
 
 
-def _origin(text: str, clean: str, index: int) -> int:
-    # where in `text` the character at `index` of its repaired form comes from
-    if len(text) == len(clean):
-        return index
-    joined = 0
-    for pair in re.finditer("[\ud800-\udbff][\udc00-\udfff]", text):
-        if pair.start() - joined >= index:
-            break
-        joined += 1
-    return index + joined
+def counting(name: str) -> Callable[[str], int]:
+    """Return a function that counts a text of any length as `encode_ordinary` does.
+
+    tiktoken can hand over its tokens as one buffer, whose size tells their number without a list of them;
+    where a release does not, the list is counted.
+
+    >>> counting("o200k_base")("hello world <|endoftext|>")
+    9
+    """
+    encode = encoding(name).encode_ordinary
+    into_buffer = getattr(getattr(encoding(name), "_core_bpe", None), "encode_to_tiktoken_buffer", None)
+    no_special: set[str] = set()
+
+    def count(text: str) -> int:
+        if len(text) >= LONG:
+            return len(tokens(name, text))
+        if into_buffer is not None:
+            try:
+                return memoryview(into_buffer(text, no_special)).nbytes >> 2  # four bytes a token
+            except UnicodeEncodeError:  # lone surrogates, which `encode_ordinary` repairs
+                pass
+        return len(encode(text))
+
+    return count
 
 
 def tokens(name: str, text: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache
@@ -77,6 +78,22 @@ def grapheme_ceil(text: str, index: int) -> int:
         return index
     start, end = _spread(text, index)
     return index if start == index else end
+
+
+def origin(text: str, clean: str, index: int) -> int:
+    r"""Return where in `text` the character at `index` of its repaired form (`wellformed.repaired`) comes from.
+
+    >>> origin("\ud83d\ude80b", "\U0001f680b", 1)
+    2
+    """
+    if len(text) == len(clean):
+        return index
+    joined = 0
+    for pair in re.finditer("[\ud800-\udbff][\udc00-\udfff]", text):
+        if pair.start() - joined >= index:
+            break
+        joined += 1
+    return index + joined
 
 
 def check_text(text: object) -> None:

@@ -1,9 +1,10 @@
-"""Counters by name: `counter(name)` and `count_tokens(text, name)`."""
+"""Counters by name, file or object: `counter(name)`."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from promptpack.errors import OptionError, quote
 from promptpack.tokens.base import BaseCounter
@@ -11,6 +12,7 @@ from promptpack.tokens.bpe import BpeCounter
 from promptpack.tokens.custom import CallableCounter
 from promptpack.tokens.estimate import Estimate
 from promptpack.tokens.families import ALIASES, FAMILIES, FamilyCounter
+from promptpack.tokens.huggingface import COUNTER_FILE, file_counter, hf_counter, is_tokenizer
 from promptpack.tokens.plain import Chars, Quarters, Words
 from promptpack.tokens.vocabulary import VOCABULARIES
 
@@ -32,12 +34,15 @@ def counter_names() -> tuple[str, ...]:
     return (*VOCABULARIES, *_PLAIN, *FAMILIES, *ALIASES)
 
 
-def counter(name: str | Callable[[str], int] = DEFAULT_COUNTER, *, fast: bool | None = None) -> BaseCounter:
+def counter(
+    name: str | Path | Callable[[str], int] = DEFAULT_COUNTER, *, fast: bool | None = None
+) -> BaseCounter:
     """Return the counter of that name, or a callable wrapped so that its results are checked.
 
     name: o200k_base, cl100k_base (exact, offline); estimate (by script, errs high); words, chars, chars/4;
-    llama3, qwen3, qwen2, mistral_v3, deepseek_v3, gemma3 (with the extra `models`); or any callable from str
-    to int. A counter that this function returned is returned as it is.
+    llama3, qwen3, qwen2, mistral_v3, deepseek_v3, gemma3 (with the extra `models`); the path of a `tokenizer.json`,
+    or a tokenizer of the packages tokenizers or transformers (with the extra `hf`, see `hf_counter`); or any callable
+    from str to int. A counter that this function returned is returned as it is.
     fast: for o200k_base and cl100k_base: None takes the extra `fast` where it is installed, True insists on
     it, False does without. The counts are the same.
 
@@ -51,7 +56,11 @@ def counter(name: str | Callable[[str], int] = DEFAULT_COUNTER, *, fast: bool | 
     """
     if isinstance(name, BaseCounter):
         return name
+    if isinstance(name, Path) or (isinstance(name, str) and name.endswith(COUNTER_FILE)):
+        return file_counter(str(name))
     if not isinstance(name, str):
+        if is_tokenizer(name):
+            return hf_counter(name)
         if callable(name) and not isinstance(name, type):
             return CallableCounter(name)
         raise OptionError.unknown("counter", name, counter_names())
@@ -65,15 +74,6 @@ def counter(name: str | Callable[[str], int] = DEFAULT_COUNTER, *, fast: bool | 
         raise OptionError.unknown("counter", name, counter_names())
     with _lock:
         return _counters.setdefault(key, _make(*key))
-
-
-def count_tokens(text: str, name: str | Callable[[str], int] = DEFAULT_COUNTER) -> int:
-    """Return the number of tokens of a text, by the counter of that name (see `counter`).
-
-    >>> count_tokens("hello world"), count_tokens("hello world", "chars")
-    (2, 11)
-    """
-    return counter(name)(text)
 
 
 def _make(name: str, fast: bool | None) -> BaseCounter:

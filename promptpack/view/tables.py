@@ -11,10 +11,11 @@ from rich.table import Table
 from promptpack.shown import visible
 
 if TYPE_CHECKING:
-    from promptpack.citations import Verification
+    from promptpack.citations import Claim, Quotation, Verification
     from promptpack.payload import Payload
     from promptpack.window import Budget
 
+_WRONG = ("elsewhere", "missing")
 _LISTED = 200  # rows of one table; the payload itself has them all
 
 
@@ -47,13 +48,24 @@ def print_verification(result: Verification, console: Console | None = None) -> 
         ("known", ", ".join(result.known)), ("cited chunks", ", ".join(result.cited)),
         ("unknown", ", ".join(result.unknown)), ("stale", ", ".join(result.stale)),
         ("malformed", ", ".join(one.text[:80] for one in result.malformed)),
+        ("unsupported", "\n".join(_unsupported(one) for one in result.unsupported[:_LISTED])),
+        ("quoted wrongly", "\n".join(_misquoted(one) for one in result.quotes[:_LISTED] if one.found in _WRONG)),
         ("never cited", ", ".join(result.unused)), ("sentences without", str(len(result.uncited))),
         ("coverage", f"{result.coverage:.0%}"), ("verdict", "ok" if result.ok else "not ok"),
     ]
     for name, value in rows:
         if value:
-            table.add_row(name, _safe(value))
+            table.add_row(name, "\n".join(map(_safe, value.split("\n"))))
     out.print(table)
+
+
+def _unsupported(claim: Claim) -> str:
+    missing = f", without {', '.join(claim.missing)}" if claim.missing else ""
+    return f"{visible(claim.text[:80])} ({claim.support:.0%}{missing})"
+
+
+def _misquoted(one: Quotation) -> str:
+    return f"{visible(one.text[:80])} ({'nowhere' if one.label is None else f'in {one.label}'})"
 
 
 def _budget(budget: Budget) -> Table:

@@ -116,7 +116,7 @@ def test_history_is_read_from_a_file(folder: Path) -> None:
     (("render",), 2, "Missing argument"),
     (("count", "missing.txt"), 2, "cannot be read"),
     (("count", "hits.jsonl", "--counter", "nonsense"), 2, "counter"),
-    (("templates", "nonsense"), 2, "unknown set"),
+    (("templates", "show", "nonsense"), 2, "unknown set"),
     (("verify", "answer.txt", "-p", "hits.json"), 2, "payload"),
     (("verify", "-", "-p", "-"), 2, "only one"),
     (("pack", "hits.jsonl"), 2, "--budget"),
@@ -160,7 +160,7 @@ def test_count_counts_each_file_and_all(folder: Path) -> None:
 
 def test_templates_lists_sets_and_prints_one(folder: Path) -> None:
     assert b"default" in run("templates", cwd=folder).stdout
-    assert b"<source_{{ n }}" in run("templates", "default", cwd=folder).stdout
+    assert b"<source_{{ n }}" in run("templates", "show", "default", cwd=folder).stdout
 
 
 def test_pack_keeps_the_first_files_and_tells_what_it_did(folder: Path) -> None:

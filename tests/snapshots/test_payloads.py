@@ -77,8 +77,17 @@ def unicode(b: PromptBuilder) -> PromptBuilder:
     return b.add_sources(texts).with_question("¿Cuánto tiempo tengo? 期限は？")
 
 
+def merged(b: PromptBuilder) -> PromptBuilder:
+    whole = "Lamps may be returned. You have 45 days from delivery. The box has to be complete. Refunds take 6 days."
+    parts = [
+        Source("policy#1", whole[:72], 0.9, document="policy", start=0, end=72, metadata={"title": "Policy"}),
+        Source("policy#2", whole[40:], 0.8, document="policy", start=40, end=len(whole)),
+    ]
+    return b.with_packing(dedup="merge").add_sources([*parts, OLD]).with_question(QUESTION)
+
+
 CASES: dict[str, Callable[[PromptBuilder], PromptBuilder]] = {
-    case.__name__: case for case in (empty, one, many, hostile, history, unicode)
+    case.__name__: case for case in (empty, one, many, hostile, history, unicode, merged)
 }
 
 

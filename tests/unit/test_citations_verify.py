@@ -161,7 +161,7 @@ def test_to_dict_is_plain_data():
     assert json.loads(json.dumps(plain)) == plain
     assert plain["citations"][0] == {
         "label": "S1", "start": 9, "end": 17, "text": "[S1, S9]", "form": "bracket", "inner": [10, 12],
-        "chunk_ids": ["a", "b"],
+        "chunk_ids": ["a", "b"], "cited_text": None,
     }
     assert plain["ok"] is False
     assert plain["uncited"][0]["text"].startswith("Free")

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import date
 from typing import Any
 
 import pytest
 
+from promptpack import PromptBuilder, Window
 from promptpack.errors import OptionError
-from promptpack.profiles import Profile, bare_name, model_patterns, profile, required_profile
+from promptpack.profiles import (
+    UNKNOWN_MARGIN,
+    Profile,
+    bare_name,
+    model_patterns,
+    planned,
+    profile,
+    required_profile,
+)
 from promptpack.templates import template_names
-from promptpack.tokens import counter_names
+from promptpack.tokens import counter, counter_names
 
 
 @pytest.mark.parametrize(
@@ -49,6 +59,59 @@ from promptpack.tokens import counter_names
         ("models/gemini-2.5-pro", 1_048_576, "estimate"),
         ("gemini-pro", 32_760, "estimate"),
         (" gpt-4o ", 128_000, "o200k_base"),
+        ("gpt-5.4-mini-2026-03-17", 400_000, "o200k_base"),
+        ("gpt-5.5-pro", 1_050_000, "o200k_base"),
+        ("gpt-5.3-chat-latest", 128_000, "o200k_base"),
+        ("gpt-6.1-sol", 922_000, "estimate"),
+        ("claude-opus-4-1", 200_000, "estimate"),
+        ("claude-sonnet-4-6", 1_000_000, "estimate"),
+        ("claude-opus-5-5", 1_000_000, "estimate"),
+        ("global.anthropic.claude-haiku-5-5-v1:0", 1_000_000, "estimate"),
+        ("gemini-1.5-pro-002", 2_097_152, "estimate"),
+        ("gemini-2.5-pro-preview-tts", 8192, "estimate"),
+        ("meta-llama/Llama-2-13b-chat-hf", 4096, "estimate"),
+        ("codellama/CodeLlama-34b-Instruct-hf", 16_384, "estimate"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", 8192, "estimate"),
+        ("meta-llama/Meta-Llama-3.1-70B-Instruct", 128_000, "estimate"),
+        ("us.meta.llama3-2-3b-instruct-v1:0", 128_000, "estimate"),
+        ("llama3.3:70b", 128_000, "estimate"),
+        ("meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", 1_000_000, "estimate"),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", 10_000_000, "estimate"),
+        ("mistralai/Mistral-7B-Instruct-v0.1", 8192, "estimate"),
+        ("mistralai/Mistral-7B-Instruct-v0.3", 32_000, "estimate"),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", 32_000, "estimate"),
+        ("mistralai/Mixtral-8x22B-Instruct-v0.1", 65_536, "estimate"),
+        ("mistral-large-2411", 128_000, "estimate"),
+        ("mistral-large-latest", 256_000, "estimate"),
+        ("open-mistral-nemo", 128_000, "estimate"),
+        ("codestral-2508", 128_000, "estimate"),
+        ("ministral-8b-2410", 128_000, "estimate"),
+        ("mistralai/Mistral-Small-3.2-24B-Instruct-2506", 128_000, "estimate"),
+        ("Qwen/Qwen1.5-72B-Chat", 32_768, "estimate"),
+        ("qwen2-72b-instruct", 32_768, "estimate"),
+        ("Qwen/Qwen2.5-7B-Instruct", 32_768, "estimate"),
+        ("Qwen/Qwen3-14B", 32_768, "estimate"),
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507", 262_144, "estimate"),
+        ("qwen3:8b", 32_768, "estimate"),
+        ("deepseek-chat", 128_000, "estimate"),
+        ("deepseek-ai/DeepSeek-V3", 65_536, "estimate"),
+        ("deepseek-ai/DeepSeek-V3.1", 128_000, "estimate"),
+        ("deepseek-v4-pro", 1_000_000, "estimate"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Llama-70B", 128_000, "estimate"),
+        ("google/gemma-2-9b-it", 8192, "estimate"),
+        ("gemma2-9b-it", 8192, "estimate"),
+        ("gemma-7b-it", 8192, "estimate"),
+        ("google/gemma-3-27b-it", 131_072, "estimate"),
+        ("google/gemma-3-1b-it", 32_768, "estimate"),
+        ("google/gemma-4-31B-it", 256_000, "estimate"),
+        ("command-r-plus-08-2024", 128_000, "estimate"),
+        ("c4ai-command-r-v01", 128_000, "estimate"),
+        ("command-a-03-2025", 256_000, "estimate"),
+        ("ibm-granite/granite-3.0-8b-instruct", 4096, "estimate"),
+        ("ibm-granite/granite-3.3-8b-instruct", 128_000, "estimate"),
+        ("ibm/granite-4-h-small", 131_000, "estimate"),
+        ("microsoft/Phi-3-mini-4k-instruct", 4096, "estimate"),
+        ("microsoft/phi-4", 16_384, "estimate"),
     ],
 )
 def test_known_models(model: str, window: int, counter: str) -> None:
@@ -59,6 +122,7 @@ def test_known_models(model: str, window: int, counter: str) -> None:
 
 
 def test_without_a_model() -> None:
+    """The golden payloads have no model: their counter, template set and overhead must stay what they are."""
     assert profile(None) == Profile(None, None, "o200k_base", None, 3, 3, 0.0, True)
 
 
@@ -67,7 +131,7 @@ def test_without_a_model() -> None:
 )
 def test_unknown_models_are_estimated_and_marked(model: str) -> None:
     found = profile(model)
-    assert (found.window, found.counter, found.known) == (None, "estimate", False)
+    assert (found.window, found.counter, found.known, found.margin) == (None, "estimate", False, UNKNOWN_MARGIN)
     with pytest.raises(OptionError, match=r"^model: unknown value") as caught:
         required_profile(model)
     assert caught.value.known
@@ -105,7 +169,13 @@ def test_every_row_can_be_reached_and_says_what_exists(pattern: str) -> None:
     assert found.message >= 3
     assert found.reply >= 0
     assert 0 <= found.margin < 0.5
+    # an extra may be missing: a model's name means the same on every machine
+    assert found.counter in ("o200k_base", "cl100k_base", "estimate")
     assert (found.margin > 0) is (found.counter == "estimate")
+    assert found.exact_counter is None or counter(found.exact_counter).exact
+    assert found.source
+    assert found.checked
+    assert date(2026, 1, 1) <= found.checked
     assert profile(pattern.replace("*", "-new")).known or not pattern.endswith("*")
 
 
@@ -130,3 +200,56 @@ def test_profiles_are_values() -> None:
     found = profile("gpt-4o")
     assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found
     assert hash(copy.copy(found)) == hash(found)
+
+
+def test_a_profile_by_hand() -> None:
+    mine = Profile("ours", window=700, counter="words", message=10, reply=20)
+    payload = PromptBuilder.for_model(mine).with_question("Why?").render()
+    assert (payload.budget.window, payload.report.model) == (700, "ours")
+    words = sum(len(message.text.split()) for message in payload.messages)
+    assert payload.tokens == words + 10 * len(payload.messages) + 20
+    with pytest.raises(OptionError, match="No window is known"):
+        PromptBuilder.for_model(Profile("ours"))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"model": ""}, "model"), ({"model": 5}, "model"), ({"message": -1}, "message"), ({"reply": True}, "reply"),
+        ({"margin": 1.0}, "margin"), ({"margin": "x"}, "margin"), ({"margin": float("nan")}, "margin"),
+        ({"window": 0}, "window"),
+    ],
+)
+def test_a_profile_that_cannot_be(options: Any, name: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        Profile(**options)
+    assert caught.value.name == name
+
+
+def test_the_margin_of_an_estimate_is_kept_free() -> None:
+    """An estimate that is a little low must not pass the window; a window of your own stays as it is."""
+    assert planned(1000, 0.0) == Window(1000)
+    assert planned(1001, 0.25).margin == 251
+    assert planned(Window(1000, margin=3), 0.25).margin == 3
+    share = profile("claude-opus-5").margin
+    for window in (4000, 100_000):
+        budget = PromptBuilder(window, model="claude-opus-5").with_question("Why?").render().budget
+        assert budget.margin == window * share
+    builder = PromptBuilder.for_model("claude-opus-5")
+    assert Window.of(builder.window) == Window(1_000_000, margin=int(1_000_000 * share))
+    assert PromptBuilder(Window(4000), model="claude-opus-5").with_question("Why?").render().budget.margin == 0
+    # a counter of your own is taken at its word
+    assert PromptBuilder(4000, model="claude-opus-5", counter=len).with_question("Why?").render().budget.margin == 0
+    assert Window.of(PromptBuilder.for_model("llama-3.1-8b", counter="words").window).margin == 0
+
+
+def test_the_report_says_what_is_estimated() -> None:
+    def notes(model: str, **options: Any) -> str:
+        return " ".join(PromptBuilder(4000, model=model, **options).with_question("Why?").render().report.notes)
+
+    assert "the model 'our-own-model-v3' is not known" in notes("our-own-model-v3")
+    assert notes("qwen2.5-7b-instruct").endswith("Exact: counter='qwen3'")
+    assert notes("claude-opus-5").endswith("may differ from the model's")
+    assert notes("gpt-4o") == ""
+    assert notes("our-own-model-v3", counter="words") == ""
+    assert "the counter chars/4 estimates" in notes("our-own-model-v3", counter="chars/4")

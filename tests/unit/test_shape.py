@@ -293,7 +293,7 @@ class TestUserMessage:
     @pytest.mark.parametrize("question", ["Why?", ""])
     def test_shipped_sets(self, name: str, with_sources: bool, question: str) -> None:
         compiled = TemplateSet.named(name).compiled()
-        common = {"system": Markup(""), "example": Markup("S1"), "prefix": Markup("S"), "history": ()}
+        common = {"system": Markup(""), "example": Markup("S1"), "prefix": Markup("S"), "history": (), "long": False}
         blocks = ["<a>\nx\n</a>", "100 %s"] if with_sources else []
         shape = compiled.shape(
             "user.j2",

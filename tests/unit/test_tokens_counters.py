@@ -10,9 +10,10 @@ import threading
 import pytest
 from markupsafe import Markup
 
+from promptpack.counting import count_tokens
 from promptpack.errors import OptionError, SourceError, TokenizerError
 from promptpack.protocols import TokenCounter
-from promptpack.tokens import count_tokens, counter, counter_names
+from promptpack.tokens import counter, counter_names
 from promptpack.tokens.bpe import BpeCounter
 from promptpack.tokens.custom import CallableCounter
 from promptpack.tokens.families import ALIASES, FAMILIES

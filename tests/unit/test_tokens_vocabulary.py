@@ -110,7 +110,8 @@ def test_counting_needs_no_network_and_no_cache(tmp_path):
         "import socket\n"
         "def refuse(*a, **k): raise AssertionError('network')\n"
         "socket.socket.connect = refuse; socket.getaddrinfo = refuse; socket.create_connection = refuse\n"
-        "from promptpack.tokens import count_tokens, counter\n"
+        "from promptpack.counting import count_tokens\n"
+        "from promptpack.tokens import counter\n"
         "print(count_tokens('hello world'), counter('cl100k_base', fast=False)('hello world'),"
         " counter('o200k_base', fast=False)('hello world'))\n"
     )

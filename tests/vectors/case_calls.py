@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import case_stages
+import case_verify
 from case_build import Given, Outcome, Run, attempt, build, builder
 
 if TYPE_CHECKING:
@@ -213,4 +214,5 @@ CALLS: dict[str, Callable[[Given], Run]] = {
     "render_with_each_template": render_with_each_template,
     "cli": command,
     **case_stages.CALLS,
+    **case_verify.CALLS,
 }

@@ -13,6 +13,7 @@ from case_calls import flagged
 from case_stage_checks import STAGE_CHECKS
 from case_stage_checks import WHOLE as STAGE_WHOLE
 from case_texts import TEXT_CHECKS
+from case_verify import CHECKS as VERIFY_CHECKS
 
 
 def deliberate(error: Exception) -> None:
@@ -193,7 +194,7 @@ def each_index(check: Check, outcome: Outcome, run: Run) -> None:
 
 
 WHOLE = {"each", "each_index", "same_bytes", "same_label_map", "same_payload", "between", "exact_if"}
-WHOLE |= STAGE_WHOLE | {"label_stable", "label_new", "verify", "flagged_estimate"}
+WHOLE |= STAGE_WHOLE | {"verify_table", "label_stable", "label_new", "verify", "flagged_estimate"}
 
 CHECKS: dict[str, Predicate] = {
     "raises": raises, "no_error": no_error, "time": took, "fits": fits, "packed": packed,
@@ -202,7 +203,7 @@ CHECKS: dict[str, Predicate] = {
     "map_values_unique": map_values_unique, "ids_unique": map_values_unique, "same_payload": same_payload,
     "same_bytes": same_bytes, "same_label_map": same_label_map, "label_stable": label_stable,
     "label_new": label_new, "verify": verify, "int_at_least": int_at_least, "exact_if": exact_if,
-    **TEXT_CHECKS, **STAGE_CHECKS, "between": between, "flagged_estimate": flagged_estimate,
+    **TEXT_CHECKS, **STAGE_CHECKS, **VERIFY_CHECKS, "between": between, "flagged_estimate": flagged_estimate,
     "each": each, "each_index": each_index,
 }
 

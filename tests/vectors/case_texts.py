@@ -19,6 +19,11 @@ def target(check: Check, outcome: Outcome) -> str:
         return outcome.result if isinstance(outcome.result, str) else payload_text(outcome.payload)
     if name in ("stdout", "stderr"):
         return str(outcome.result[name])
+    if name == "the part of the payload that comes from the chunk":
+        # From the line behind the opening tag to the closing one, which no text can write.
+        found = re.findall(r"<(source_[0-9]+)[^>]*>\n(.*?)\n</\1>", payload_text(outcome.payload), re.DOTALL)
+        assert found, "no enclosed text"
+        return "\n".join(text for _, text in found)
     raise ValueError(f"unknown target {name!r}")
 
 

@@ -42,9 +42,10 @@ def cut_of(strategy: str, min_tokens: int = 0) -> Cut:
 
 
 def count_tokens(vector: Vector) -> Result:
-    from promptpack import count_tokens as count
+    from promptpack import counter
 
-    return {"tokens": count(vector["input"]["text"], counter_name(vector["options"]))}
+    # an encoding's name, never a model's: what is unknown is refused
+    return {"tokens": counter(counter_name(vector["options"]))(vector["input"]["text"])}
 
 
 def truncate_to_tokens(vector: Vector) -> Result:

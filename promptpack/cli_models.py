@@ -1,0 +1,31 @@
+"""The command `promptpack models`: what is known of a model, or of all."""
+
+from __future__ import annotations
+
+import click
+
+from promptpack.cli_common import emit, reported
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--models", "file", help="A TOML file with models of your own, tried before those of the package.")
+@reported
+def models(name: str | None, file: str | None) -> None:
+    """List the patterns of model names with window, counter and template set; or say what is known of one model."""
+    from promptpack.profiles import load_models, required_profile
+
+    if name is None:
+        emit("\n".join(
+            f"{pattern}\t{row.window}\t{row.counter}\t{row.template or 'default'}"
+            for row in load_models(file).rows for pattern in row.match
+        ))
+        return
+    found = required_profile(name, file)
+    told = {
+        "model": found.model, "window": found.window, "counter": found.counter, "exact counter": found.exact_counter,
+        "template": found.template or "default", "tokens a message": found.message, "tokens of the reply": found.reply,
+        "margin": f"{found.margin:.0%} of the window", "system role": "yes" if found.system_role else "no",
+        "source": found.source, "checked": found.checked,
+    }
+    emit("\n".join(f"{what}\t{value}" for what, value in told.items() if value is not None))

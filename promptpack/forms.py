@@ -1,0 +1,106 @@
+"""Forms: what the blocks of sources with the same shown fields have in common.
+
+A form knows the shape of such a block, prices its parts, and remembers what plain values and texts cost in it, so that
+many sources are priced column by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpack.measure import Meter
+from promptpack.shape import Shape
+from promptpack.source import Source
+from promptpack.tokens.memo import Memo
+
+_KEPT = 20_000  # values of one field
+
+
+class Form:
+    """The block of all sources that show the same fields.
+
+    names: the shown fields, in order. shape, meter: None where the template has none. texts: the tokens of texts
+    that are inert and stand alone in their lines, the end of the line included. columnar: whether prices add up
+    field by field.
+    """
+
+    __slots__ = ("_columns", "_fill", "columnar", "meter", "names", "shape", "texts")
+
+    def __init__(self, names: tuple[str, ...], shape: Shape | None, meter: Meter | None, texts: Memo) -> None:
+        self.names = names
+        self.shape = shape
+        self.meter = meter
+        self.texts = texts
+        self.columnar = meter is not None and meter.columnar
+        gaps = ["@" + name for name in names]
+        self._columns: list[tuple[str, dict[str, int]]] = [(gap, {}) for gap in gaps]
+        self._fill = shape.filler(["n", "label", "text", *gaps]) if shape else None
+
+    def block(self, digits: str, label: str, text: str, shown: tuple[str, ...]) -> str | None:
+        """Return the block, filled; None where the template has no shape."""
+        return None if self._fill is None else self._fill((digits, label, text, *shown))
+
+    def tokens(self, index: int, values: Sequence[str], inert: Callable[[str], bool]) -> list[int | None]:
+        """Return what the values of field `index` cost; None for those that have to be escaped or trimmed."""
+        gap, known = self._columns[index]
+        found: list[int | None] = list(map(known.get, values))
+        if None in found and self.meter is not None:
+            for at, value in enumerate(values):
+                if found[at] is None and value and value == value.strip() and inert(value):
+                    cost = found[at] = self.meter.field(gap, value)
+                    if len(known) < _KEPT:
+                        known[value] = cost
+        return found
+
+    def bodies(
+        self, texts: Sequence[str], inert: Callable[[str], bool], count: Callable[[list[str]], list[int]]
+    ) -> list[int | None]:
+        """Return what the texts cost, their line breaks included; None for those that have to be looked at closely."""
+        found: list[int | None] = list(map(self.texts.table.get, texts))
+        meter = self.meter
+        if None in found and meter is not None:
+            unknown = [text for text, known in zip(texts, found, strict=True) if known is None]
+            new = [text for text in unknown if type(text) is str and meter.alone(text) and inert(text)]
+            end = meter.body("")
+            counts = count([text + end for text in new])
+            self.texts.put_many(new, counts)
+            fresh = dict(zip(new, counts, strict=True))
+            found = [
+                fresh.get(text) if known is None else known for text, known in zip(texts, found, strict=True)
+            ]
+        return found
+
+
+@dataclass(slots=True)
+class Ready:
+    """A source made ready.
+
+    form: what it has in common with others. raw, shown: the values of its fields, as they came and escaped, in the
+    order of `form.names`. text: escaped. edits: what escaping changed. price: under label number `assumed`; -1 until
+    it is asked for. piece: whether the text is not that of the source. hinted: the price rests on a count that came
+    with the source.
+    """
+
+    source: Source
+    form: Form
+    raw: tuple[str, ...]
+    shown: tuple[str, ...]
+    text: str
+    edits: tuple[Any, ...] = ()
+    price: int = -1
+    assumed: int = 0
+    piece: bool = False
+    hinted: bool = False
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The shown fields, unescaped."""
+        return dict(zip(self.form.names, self.raw, strict=True))
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What fills the gaps of the block but those of the label."""
+        fields = zip(self.form.names, self.shown, strict=True)
+        return {"text": self.text, **{"@" + name: value for name, value in fields}}

@@ -1,0 +1,147 @@
+"""The layout of a payload: which message holds what, from the static to the volatile.
+
+The order never changes: system text and rules (tool schemas go with them), pinned sources, history, retrieved sources,
+question. What a provider takes in parts of its own (documents, cache marks) is made from this record; rendered text
+is never taken apart.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from promptpack.errors import OptionError, SourceError, TemplateRenderError, quote
+from promptpack.message import INSTRUCTIONS
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from promptpack.draft import Draft
+    from promptpack.builder import PromptBuilder
+    from promptpack.history import Fitted
+    from promptpack.message import Message
+    from promptpack.packing.candidate import Placed
+    from promptpack.render import Frame
+
+CACHES = ("auto",)
+_KINDS: dict[str, Any] = {
+    "question": str | None, "system": str | None, "pinned": int | None, "history": int, "stable": int, "native": bool,
+    "escaped": Mapping,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which message of a payload holds what.
+
+    question: the last message as the template set writes it without passages: the question, escaped, with what the set
+    says around it; None where that is nothing. system: the text of the system message, also where a model has no such
+    role and the text opens another message. pinned: the index of the message before the history that
+    holds the pinned sources, None where they open the last message. history: how many messages, right before the last
+    one, come from the conversation. stable: how many characters of the last message, from its start, are pinned.
+    native: whether the template set wants the passages handed over as the provider's own documents. cache: as the
+    builder has it. escaped: the text of each passage (by label) that escaping changed, as it is sent.
+
+    Raises OptionError for a cache that is not known.
+    """
+
+    question: str | None = None
+    system: str | None = None
+    pinned: int | None = None
+    history: int = 0
+    stable: int = 0
+    native: bool = False
+    cache: str | None = None
+    escaped: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        check_cache(self.cache)
+        for name, kind in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise OptionError(f"layout: {name}: {quote(value)} cannot be", name=name, given=value)
+
+
+def check_cache(cache: object) -> None:
+    """Raise OptionError where `cache` is neither None nor the name of a way to cache."""
+    if cache is not None and cache not in CACHES:
+        raise OptionError.unknown("cache", cache, CACHES)
+
+
+def laid_out(
+    builder: PromptBuilder, frame: Frame, placed: Sequence[Placed], draft: Draft, system: Message | None,
+    question: Markup | None, fitted: Fitted,
+) -> Layout:
+    """Record the layout of a payload that was rendered."""
+    messages, prefix, history = draft.messages, len(draft.labels.prefix), len(fitted.messages)
+    blocks = [
+        frame.blocks.block(frame.blocks.prepare(one.source, one.text), int(label[prefix:]))
+        for one, label in zip(takewhile(_pinned, placed), draft.labels.sent, strict=False)  # they come first
+    ]
+    # What escaping changed is in the report, but for a callable of the user, which need not tell.
+    changed = {place for place, _, _ in draft.escaped} if frame.escaping.custom is None else None
+    tried = [one for one in draft.sources if changed is None or one.source.id in changed] if changed != set() else []
+    settings = frame.compiled.set.settings
+    plain = _decoded if settings.encoding == "json" else str
+    escaped = {one.label: plain(frame.blocks.prepare(one.source, one.text).text) for one in tried}
+    # Besides the history there are the system message, which some models fold into the next one, and one message with
+    # all sources and the question, or two: then the pinned sources come before the history.
+    around = len(messages) - history - (messages[0].role in INSTRUCTIONS)
+    own = len(messages) - history - 2 if around == 2 else None
+    return Layout(
+        question=_alone(frame, question, builder, fitted),
+        system=None if system is None else system.text,
+        pinned=own,
+        history=history,
+        stable=_end(messages[-1].text, blocks) if own is None else 0,
+        native=settings.native,
+        cache=builder.cache,
+        escaped={one.label: escaped[one.label] for one in tried if escaped[one.label] != one.text},
+    )
+
+
+def required_layout(layout: Layout | None, what: str) -> Layout:
+    """Return the layout; SourceError where a payload has none (it was made by hand)."""
+    if layout is None:
+        raise SourceError(
+            f"{quote(what)} needs to know which message holds what, and this payload does not say: render it with a "
+            "PromptBuilder",
+            field="layout",
+        )
+    return layout
+
+
+def _pinned(placed: Placed) -> bool:
+    return placed.source.pinned
+
+
+def _alone(frame: Frame, question: Markup | None, builder: PromptBuilder, fitted: Fitted) -> str | None:
+    """Return the last message as the set writes it without passages; enclosures with nothing in them are left out."""
+    try:
+        text, _ = frame.user((), tuple, question, builder._content.system, fitted.messages)
+    except TemplateRenderError:  # a template that needs a source: then the question stands for itself
+        text = str(question or "")
+    names = "|".join(re.escape(name) for name in sorted(frame.compiled.names))
+    if names:
+        text = re.sub(rf"<((?:{names})(?:-[0-9A-Za-z]+)?)>\s*</\1>", "", text)  # with the suffix of spotlight
+    return text.strip() or None
+
+
+def _decoded(text: str) -> str:
+    """Return escaped text of a set that writes JSON, where it is the inside of a string, as it is elsewhere."""
+    return str(json.loads(f'"{text}"'))
+
+
+def _end(text: str, blocks: Sequence[str]) -> int:
+    """Return where the last of these blocks ends, looked for one after the other; 0 where one is not there."""
+    at = 0
+    for block in blocks:
+        found = text.find(block, at)
+        if found < 0:  # a template that writes passages in its own way
+            return 0
+        at = found + len(block)
+    return at

@@ -1,0 +1,64 @@
+"""Counters for the budget of the reorderer: by the reference's names, by the library's, or by a model's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from promptpack.errors import OptionError
+from promptpack.tokens import DEFAULT_COUNTER, counter, counter_names
+
+Count = Callable[[str], float]
+ENCODINGS = ("o200k_base", "cl100k_base")
+
+
+def _quarters(text: str) -> int:
+    return -(-len(text) // 4)
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+APPROXIMATIONS: dict[str, Count] = {
+    "whitespace": _words, "char4": _quarters, "openai-approx": _quarters, "gemini-approx": _quarters,
+}
+
+
+def token_counter_factory(name: str) -> Count:
+    """Return a counter by name: one of the reference's approximations, or any of `promptpack.counter`.
+
+    whitespace: words between blanks. char4, openai-approx, gemini-approx: a token for every four code points, rounded
+    up. Raises OptionError for an unknown name.
+
+    >>> token_counter_factory("char4")("abcde"), token_counter_factory("cl100k_base")("hello world")
+    (2, 2)
+    """
+    if isinstance(name, str) and name in APPROXIMATIONS:
+        return APPROXIMATIONS[name]
+    if not isinstance(name, str) or name not in counter_names():
+        raise OptionError.unknown("token_counter", name, (*APPROXIMATIONS, *counter_names()))
+    return counter(name)
+
+
+def create_tiktoken_counter(model: str | None = None, encoding: str | None = None) -> Count:
+    """Return an exact counter for an OpenAI model or encoding, offline; o200k_base where neither is given.
+
+    Raises OptionError for an encoding that is not one of the shipped ones, and for a model whose tokens no shipped
+    vocabulary counts exactly.
+
+    >>> create_tiktoken_counter(model="gpt-4o")("hello world")
+    2
+    """
+    if encoding is not None and encoding not in ENCODINGS:
+        raise OptionError.unknown("encoding", encoding, ENCODINGS)
+    if encoding is not None or model is None:
+        return counter(encoding or DEFAULT_COUNTER)
+    from promptpack.profiles import required_profile
+
+    found = counter(required_profile(model).counter)
+    if not found.exact:
+        raise OptionError(
+            f"model: there is no exact counter for {model!r}, only {found.name!r}; name an encoding",
+            name="model", given=model, known=ENCODINGS,
+        )
+    return found

@@ -1,0 +1,190 @@
+"""Ready-made rerankers: Cohere, Voyage and Jina over HTTP (the extra `rerank`), and a local cross-encoder.
+
+httpx is imported with the first request. They go into `Rerank`, which batches, limits and retries.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from promptpack.errors import OptionError, RerankError, quote
+from promptpack.packing.ranking import is_finite
+from promptpack.source import Source
+
+LONGEST_BODY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: the status, the text of the body, and what a `Retry-After` header asked for (seconds)."""
+
+    status: int
+    text: str
+    retry_after: float | None = None
+
+
+Send = Callable[[str, Mapping[str, str], Mapping[str, Any]], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReranker:
+    """A reranker behind an HTTP interface that takes `query` and `documents` and answers with scores by index.
+
+    api_key: sent as a bearer token, never shown. model, url: None takes those of the service. top_n: ask only for
+    so many; sources that get no answer keep their score (0 without one), so it is on another scale then.
+    send: the transport, send(url, headers, body) -> Answer; by default httpx.
+
+    `rerank` raises RerankError for an error status (with `status`, `body` and `retryable`), a failed request, and an
+    answer without a list under `results` or `data`.
+    """
+
+    api_key: str = field(repr=False)
+    model: str | None = None
+    top_n: int | None = None
+    url: str | None = None
+    send: Send | None = field(default=None, repr=False)
+
+    URL: ClassVar[str] = ""
+    MODEL: ClassVar[str] = ""
+    LIMIT: ClassVar[str] = "top_n"
+    FIXED: ClassVar[Mapping[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.api_key, str) or not self.api_key:
+            raise OptionError("api_key: expected a text", name="api_key")
+        if self.top_n is not None and (not isinstance(self.top_n, int) or self.top_n < 1):
+            message = f"top_n: expected a whole number of 1 or more, or None, got {quote(self.top_n)}"
+            raise OptionError(message, name="top_n", given=self.top_n)
+
+    async def rerank(self, query: str, sources: Sequence[Source]) -> list[float]:
+        """Return one score for each source; nothing is sent without a query or sources."""
+        scores = [source.score or 0.0 for source in sources]
+        if not sources or not query:
+            return scores
+        body = {
+            "model": self.model or self.MODEL, "query": query, "documents": [source.text for source in sources],
+            **self.FIXED, **({self.LIMIT: self.top_n} if self.top_n is not None else {}),
+        }
+        headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json"}
+        answer = await (self.send or send_with_httpx)(self.url or self.URL, headers, body)
+        for index, score in _read(answer, type(self).__name__, len(sources)):
+            scores[index] = score
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Cohere(HttpReranker):
+    """Cohere's rerank service.
+
+    >>> Cohere("a key", top_n=3)
+    Cohere(model=None, top_n=3, url=None)
+    """
+
+    URL: ClassVar[str] = "https://api.cohere.com/v2/rerank"
+    MODEL: ClassVar[str] = "rerank-v3.5"
+
+
+@dataclass(frozen=True, slots=True)
+class Voyage(HttpReranker):
+    """Voyage's rerank service."""
+
+    URL: ClassVar[str] = "https://api.voyageai.com/v1/rerank"
+    MODEL: ClassVar[str] = "rerank-2.5"
+    LIMIT: ClassVar[str] = "top_k"
+    FIXED: ClassVar[Mapping[str, Any]] = {"return_documents": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Jina(HttpReranker):
+    """Jina's rerank service."""
+
+    URL: ClassVar[str] = "https://api.jina.ai/v1/rerank"
+    MODEL: ClassVar[str] = "jina-reranker-v3"
+
+
+def cross_encoder(predict: Callable[[list[tuple[str, str]]], Any]) -> Callable[[str, Sequence[Source]], list[float]]:
+    """Return a reranker of a local model that scores (question, text) pairs, such as `CrossEncoder(...).predict`.
+
+    >>> rerank = cross_encoder(lambda pairs: [len(text) for _, text in pairs])
+    >>> rerank("why", [Source("a", "xyz")])
+    [3.0]
+    """
+
+    def rerank(query: str, sources: Sequence[Source]) -> list[float]:
+        return [float(score) for score in predict([(query, source.text) for source in sources])]
+
+    return rerank
+
+
+async def send_with_httpx(url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer:
+    """Send a request with httpx; RerankError where it fails or httpx is not installed."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise RerankError(
+            'rerankers over HTTP need httpx: pip install "promptpack-rag[rerank]"', retryable=False
+        ) from error
+    try:
+        # No time limit of its own: `Rerank.timeout` is the one that counts.
+        async with httpx.AsyncClient(timeout=None) as client:  # noqa: S113
+            answer = await client.post(url, headers=dict(headers), json=dict(body))
+    except httpx.HTTPError as error:
+        raise RerankError(f"the request to the reranker failed: {type(error).__name__}: {quote(str(error))}") from error
+    asked = answer.headers.get("retry-after", "")
+    return Answer(answer.status_code, answer.text, float(asked) if asked.isdecimal() else None)
+
+
+def _read(answer: Answer, name: str, count: int) -> list[tuple[int, float]]:
+    if answer.status >= 400:
+        said = _message(answer.text)[:LONGEST_BODY]
+        error = RerankError(
+            f"{name}: the service answered {answer.status}: {quote(said)}", status=answer.status, body=said
+        )
+        if answer.retry_after is not None:
+            error.retry_after = answer.retry_after  # type: ignore[attr-defined]  # `Rerank` asks for it
+        raise error
+    try:
+        body = json.loads(answer.text)
+    except ValueError as error:
+        raise RerankError(
+            f"{name}: the answer is no JSON: {quote(answer.text)}", status=answer.status, retryable=False
+        ) from error
+    rows = None
+    if isinstance(body, Mapping):
+        rows = next((body[key] for key in ("results", "data") if isinstance(body.get(key), list)), None)
+    if rows is None:
+        raise RerankError(
+            f"{name}: the answer has no list under results or data: {quote(answer.text)}",
+            status=answer.status, retryable=False,
+        )
+    found = []
+    for row in rows:
+        index, score = (row.get("index"), row.get("relevance_score")) if isinstance(row, Mapping) else (None, None)
+        if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < count:
+            if score is None or not is_finite(score):
+                raise RerankError(
+                    f"{name}: the score of document {index} is no finite number: {quote(score)}",
+                    status=answer.status, retryable=False,
+                )
+            found.append((index, float(score)))
+    return found
+
+
+def _message(text: str) -> str:
+    """Return what an error body says: its `message`, `error` or `msg`, else the whole of it."""
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(body, str):
+        return body
+    for key in ("message", "error", "msg", "detail"):
+        said = body.get(key) if isinstance(body, Mapping) else None
+        if isinstance(said, Mapping):
+            said = said.get("message")
+        if isinstance(said, str):
+            return said
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
