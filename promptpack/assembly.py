@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -110,7 +111,9 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     step("measure", {"tokens": draft.tokens, "late": len(late)})
     if require_sources and not placed:
         raise _no_source(len(content.sources), [*empty, *packed.dropped, *late])
-    dropped = sorted([*empty, *packed.dropped, *late], key=lambda out: out.rank)
+    dropped: Sequence[Dropped] = packed.dropped
+    if empty or late:
+        dropped = sorted([*empty, *dropped, *late], key=lambda out: out.rank)
     return Payload(
         messages=draft.messages,
         sources=tuple(draft.sources),
@@ -158,10 +161,9 @@ def _frame(
     templates = TemplateSet.of(builder.template if builder.template is not None else found.template)
     labels, candidates = builder.labels, len(sources)
     compiled, level, suffix, custom = resolved(builder.escape, templates, question, sources)
-    rules = Rules(
-        names=compiled.names, numbered=compiled.numbered, prefix=labels.prefix,
-        labels=LiveLabels(min(LAST, labels.highest + candidates)),
-        level=level, suffix=suffix, reserved=compiled.signs,
+    rules = _rules(
+        compiled.names, compiled.numbered, labels.prefix, min(LAST, labels.highest + candidates), level, suffix,
+        compiled.signs,
     )
     settings = compiled.set.settings
     fields = settings.fields if builder.fields in (DEFAULT_FIELDS, AUTO) else tuple(builder.fields)
@@ -175,6 +177,14 @@ def _frame(
     blocks.limit(Window.of(builder.window).size)
     overhead = Overhead(found.message, found.reply + getattr(counter, "overhead", 0))
     return Frame(blocks, overhead, folds=not found.system_role)
+
+
+@lru_cache(maxsize=256)  # they check themselves, which takes longer than to find them
+def _rules(
+    names: frozenset[str], numbered: frozenset[str], prefix: str, top: int, level: str, suffix: str,
+    reserved: frozenset[str],
+) -> Rules:
+    return Rules(names, numbered, prefix, LiveLabels(top), level, suffix, reserved=reserved)
 
 
 def _fixed(

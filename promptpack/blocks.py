@@ -30,7 +30,7 @@ from promptpack.views import View
 
 Edits = tuple[Any, ...]
 CountMany = Callable[[list[str]], list[int]]
-_AT_ONCE = 256  # texts that are counted in one go
+_AT_FIRST, _AT_ONCE = 16, 256  # texts that are counted in one go: a few to learn their size, then many
 
 
 class Blocks:
@@ -91,7 +91,7 @@ class Blocks:
         if self._count_fresh is None or self.escaping.custom is not None or not additive:
             return
         left, at = room, 0
-        size = _AT_ONCE // 4
+        size = _AT_FIRST
         while at < len(sources) and left > 0:
             batch: list[Source] = []
             guess = 0

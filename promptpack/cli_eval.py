@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from promptpack.cli_common import emit, reported
-from promptpack.files import read_json_lines
+from promptpack.files import read_items, read_json_lines
 
 
 @click.command(name="eval")
 @click.argument("dataset")
+@click.option("-s", "--sources", "shared", help="A file of sources for the questions that have none of their own.")
 @click.option("-r", "--report", help="Write a Markdown report to this file; the table is printed all the same.")
 @click.option("-p", "--policy", "policies", multiple=True, help="Compare only these (repeat).  [all]")
 @click.option("-k", "--top-k", type=click.IntRange(min=1), default=4, show_default=True, help="Sources for each.")
@@ -22,7 +23,8 @@ from promptpack.files import read_json_lines
 @click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
 @reported
 def evaluate(
-    dataset: str, report: str | None, policies: tuple[str, ...], top_k: int, budget: int | None, counter: str
+    dataset: str, shared: str | None, report: str | None, policies: tuple[str, ...], top_k: int, budget: int | None,
+    counter: str,
 ) -> None:
     """Compare policies over a DATASET of questions, one a line (JSON Lines; - is standard input).
 
@@ -30,13 +32,16 @@ def evaluate(
     `prediction` and `references`; and a `question`.
     """
     from promptpack.evaluation.harness import compare, read_cases
+    from promptpack.reading import read_sources
     from promptpack.tokens import counter as counter_named
 
     counting = counter_named(counter)
     items = read_json_lines(dataset)
+    sources = None if shared is None else tuple(read_sources(read_items(shared)))
     with _progress(items) as shown:
         found = compare(
-            read_cases(shown), policies or None, top_k=top_k, budget=budget, cost=lambda source: counting(source.text)
+            read_cases(shown, sources), policies or None, top_k=top_k, budget=budget,
+            cost=lambda source: counting(source.text),
         )
     table = found.to_markdown()
     emit(table)

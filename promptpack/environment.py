@@ -40,7 +40,9 @@ class Compiled:
 
     def __init__(self, templates: TemplateSet, *, like: Compiled | None = None) -> None:
         self.set = templates
-        self.names, self.numbered = (like.names, like.numbered) if like else _reserved(templates)
+        names, numbered = (like.names, like.numbered) if like else _reserved(templates)
+        self.names: frozenset[str] = names
+        self.numbered: frozenset[str] = numbered
         self.signs = _signs(templates)
         texts = dict(templates.files())
         loader = jinja2.FunctionLoader(lambda name: _load(templates, texts, name))

@@ -58,6 +58,8 @@ def stay(last: Payload, fresh: Sequence[Source], standing: Set[str], *, missing:
     taken: set[int] = set()
     tokens = same = absent = absent_tokens = 0
     unbroken = True
+    # With a message of their own, before the history, the pinned ones are all that the start consists of.
+    apart = last.layout is not None and last.layout.pinned is not None
     for one in last.sources:
         if one.source.id in standing:
             continue
@@ -70,6 +72,7 @@ def stay(last: Payload, fresh: Sequence[Source], standing: Set[str], *, missing:
         room -= one.tokens
         tokens += one.tokens
         unbroken = unbroken and (found is None or _looks(found) == _looks(one.source))
+        unbroken = unbroken and (one.source.pinned or not apart)
         same += one.tokens if unbroken else 0
         if index is None:
             absent, absent_tokens = absent + 1, absent_tokens + one.tokens

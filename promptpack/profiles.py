@@ -128,6 +128,9 @@ def load_models(source: ModelsLike | None = None) -> Models:
     return Models(rows + _shipped().rows)
 
 
+_NONE = Profile()
+
+
 def profile(model: str | Profile | None, models: ModelsLike | None = None) -> Profile:
     """Return the profile of a model name; an unknown one counts with the estimate and is marked so.
 
@@ -135,7 +138,7 @@ def profile(model: str | Profile | None, models: ModelsLike | None = None) -> Pr
     ('o200k_base', False)
     """
     if model is None:
-        return Profile()
+        return _NONE
     if isinstance(model, Profile):
         return model
     if not isinstance(model, str) or not model.strip():
@@ -184,6 +187,7 @@ def bare_name(model: str) -> str:
     return name.split(":", 1)[0]
 
 
+@functools.lru_cache(maxsize=256)
 def planned(window: int | Window, margin: float) -> Window:
     """Return the plan of a window given as a number, with the share `margin` of it kept free; a `Window` as it is.
 

@@ -27,7 +27,7 @@ FILLS = {
     "updated": ("updated", "date", "timestamp", "updated_at"),
     "document": ("document", "doc", "source_id", "sourceId", "ref_doc_id"),
     "position": ("position", "index", "sectionIndex"),
-    "score": ("score",),
+    "score": ("relevance_score", "score"),  # the first is what a reranker writes beside the retriever's
 }
 _FIELDS = tuple(one.name for one in fields(Source) if one.name not in ("id", "text", "score", "metadata", "origin"))
 HASH_MARK = "text:"
@@ -221,7 +221,20 @@ def _kind(value: object) -> str:
 
 
 def _langchain(item: Any) -> dict[str, Any]:
-    return {"text": item.page_content, "id": getattr(item, "id", None), "metadata": item.metadata}
+    text, metadata = item.page_content, item.metadata
+    found = {"text": text, "id": getattr(item, "id", None), "metadata": metadata}
+    if isinstance(metadata, Mapping):
+        found |= _offsets(text, metadata.get("start_index"))
+        if not any(_usable("document", metadata.get(key)) for key in FILLS["document"]):
+            found["document"] = metadata.get("source") if isinstance(metadata.get("source"), str) else None
+    return found
+
+
+def _offsets(text: Any, start: Any) -> dict[str, int]:
+    """Return the offsets of a text that a splitter noted; it writes -1 where it lost them."""
+    if not isinstance(text, str) or not isinstance(start, int) or isinstance(start, bool) or start < 0:
+        return {}
+    return {"start": start, "end": start + len(text)}
 
 
 def _node(item: Any) -> dict[str, Any]:
@@ -229,7 +242,8 @@ def _node(item: Any) -> dict[str, Any]:
     metadata = {key: value for key, value in (item.metadata or {}).items() if key not in hidden}
     text = getattr(item, "text", None)
     return {
-        "text": text if isinstance(text, str) else item.get_content(), "id": item.node_id, "metadata": metadata,
+        "text": text if isinstance(text, str) else item.get_content(), "metadata": metadata,
+        "id": item.node_id if hasattr(item, "node_id") else item.id_,
         "document": getattr(item, "ref_doc_id", None), "start": getattr(item, "start_char_idx", None),
         "end": getattr(item, "end_char_idx", None),
     }
@@ -240,7 +254,8 @@ def _scored_node(item: Any) -> dict[str, Any]:
 
 
 def _haystack(item: Any) -> dict[str, Any]:
-    return {"text": item.content, "id": item.id, "score": getattr(item, "score", None), "metadata": item.meta}
+    found = {"text": item.content, "id": item.id, "score": getattr(item, "score", None), "metadata": item.meta}
+    return found | (_offsets(item.content, item.meta.get("split_idx_start")) if isinstance(item.meta, Mapping) else {})
 
 
 def _qdrant(item: Any) -> dict[str, Any]:

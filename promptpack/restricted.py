@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jinja2 import filters, nodes, pass_context
+from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context, LoopContext
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from promptpack.errors import TemplateRenderError, quote
@@ -27,7 +28,7 @@ from promptpack.escape import Rules, scan
 from promptpack.escape.names import literal_text
 from promptpack.views import SourceList, View, fields_of
 
-STEPS = {"system.j2": 100_000, "source.j2": 100_000, "user.j2": 5_000_000}  # nodes visited in one rendering
+STEPS = {"system.j2": 100_000, "source.j2": 100_000, "user.j2": 2_000_000}  # nodes visited in one rendering
 LOOKED_AT = 100_000_000  # characters that filters, comparisons and subscripts may look at in one rendering
 PRINTED = 1_000_000  # characters, beyond four times what came in
 DEPTH, LOOPS, NODES = 40, 3, 5_000
@@ -51,7 +52,7 @@ _WORDS = {
     "Import": "{% import %}", "FromImport": "{% import %}", "Extends": "{% extends %}", "Block": "{% block %}",
     "FilterBlock": "{% filter %}", "CallBlock": "{% call %}", "With": "{% with %}", "Add": "+", "Sub": "-", "Mul": "*",
     "Pow": "**", "Mod": "%", "Div": "/", "FloorDiv": "//", "Concat": "~", "Dict": "a dictionary",
-    "ScopedEvalContextModifier": "{% autoescape %}",
+    "Scope": "{% autoescape %}",
 }
 _ATTRIBUTE = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
@@ -144,26 +145,26 @@ def _counted(context: Context, value: Any, weight: int) -> Iterator[Any]:
 class _Metering(NodeTransformer):
     """Puts the account into loops, comparisons and subscripts."""
 
-    def visit_For(self, node: nodes.For) -> nodes.For:
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - jinja2's name
         weight = 1 + sum(1 for _ in node.find_all(nodes.Node))
         self.generic_visit(node)
         node.iter = _filtered("_counted", node.iter, nodes.Const(weight, lineno=node.lineno))
         return node
 
-    def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802 - jinja2's name
         self.generic_visit(node)
         node.expr = _filtered("_weighed", node.expr)
         for operand in node.ops:
             operand.expr = _filtered("_weighed", operand.expr)
         return node
 
-    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Getitem:
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Getitem:  # noqa: N802 - jinja2's name
         self.generic_visit(node)
         node.node = _filtered("_weighed", node.node)
         return node
 
 
-def _filtered(name: str, node: nodes.Expr, *args: nodes.Expr) -> nodes.Expr:
+def _filtered(name: str, node: nodes.Node, *args: nodes.Expr) -> nodes.Expr:
     return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
 
 
@@ -199,16 +200,16 @@ def _findings(tree: nodes.Template, names: Sequence[str]) -> list[tuple[int, str
         loops += isinstance(node, nodes.For)
         what = _fault(node)
         if isinstance(node, nodes.For):
-            known.update(one.name for one in (node.target, *node.target.iter_child_nodes()) if isinstance(one, nodes.Name))
+            targets = (node.target, *node.target.iter_child_nodes())
+            known.update(one.name for one in targets if isinstance(one, nodes.Name))
         elif isinstance(node, nodes.Name) and node.name not in known:
             what = f"the unknown name {quote(node.name, 40)}"
         if count > NODES or depth > DEPTH or loops > LOOPS:
             what = f"more than {NODES:,} parts, {DEPTH} levels or {LOOPS} loops in one another"
         if what:
             found.append((node.lineno or 1, what))
-            if count > NODES or depth > DEPTH:
+            if count > NODES or depth > DEPTH or loops > LOOPS:
                 break
-            continue
         stack += [(child, depth + 1, loops) for child in node.iter_child_nodes()]
     return sorted(dict.fromkeys(found))
 
@@ -245,7 +246,7 @@ def _filter_fault(node: nodes.Filter) -> str:
         return "the filter round to more than 20 places"
     if node.name == "replace":
         plain = len(values) == 2 and not node.kwargs and all(isinstance(v, str) for v in values)
-        if not (plain and 0 < len(values[0]) and len(values[1]) <= 4 * len(values[0])):
+        if not (plain and len(values[0]) > 0 and len(values[1]) <= 4 * len(values[0])):
             return "the filter replace, but for two texts of which the second is at most four times as long"
     return ""
 

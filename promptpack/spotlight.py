@@ -31,13 +31,14 @@ LENGTH = 6  # 64 million suffixes
 class Spotlight:
     """The level `spotlight` with its secret: `PromptBuilder(..., escape=Spotlight(seed="..."))`.
 
-    seed: what the suffixes follow from, 1 to 1,000 characters. Without one it is drawn when the value is made, which the
-    builder does once for `escape="spotlight"`; builders made from it keep it, so that rendering twice gives the same
-    bytes. With a seed of your own the same call gives the same bytes everywhere; keep it from whoever writes sources.
+    seed: what the suffixes follow from, 1 to 1,000 characters. Without one it is drawn when the value is made, which
+    the builder does once for `escape="spotlight"`; builders made from it keep it, so that rendering twice gives the
+    same bytes. With a seed of your own the same call gives the same bytes everywhere; keep it from whoever writes
+    sources.
     Prompt caching is of no use at this level. OptionError for a seed that is no such text.
 
     >>> Spotlight("s").suffix(["What?"]), Spotlight("s").suffix(["Why?"])
-    ('ltlbqj', 'szfstd')
+    ('cnvxjr', 'txgfbs')
     """
 
     seed: str | None = field(default=None, repr=False)
@@ -90,8 +91,7 @@ def spotlit(templates: TemplateSet, suffix: str) -> Compiled:
             f"escape: the level spotlight marks tags, and the template set {quote(templates.name)} writes none",
             name="escape", given="spotlight",
         )
-    texts = {
-        name.removesuffix(".j2"): with_suffix(text, "-" + suffix, plain.names, plain.numbered)
-        for name, text in templates.files()
-    }
-    return Compiled(replace(templates, **texts), like=plain)
+    system, source, user = (
+        with_suffix(text, "-" + suffix, plain.names, plain.numbered) for _, text in templates.files()
+    )
+    return Compiled(replace(templates, system=system, source=source, user=user), like=plain)

@@ -19,9 +19,9 @@ class Summary:
     """Who sums up the turns that leave, and the tokens that are kept free for it.
 
     hook: called as hook(turns) with the turns that leave for want of room, oldest first, as they came in. It returns
-    None, or one turn: a text (which the user is taken to say) or messages, of which the first is the user's. It is asked
-    at each render; turns are values, so that `functools.cache` around it saves the calls. tokens: kept free of the
-    history's room once a turn has to leave; the newest turn never makes place for it.
+    None, or one turn: a text (which the user is taken to say) or messages, of which the first is the user's. It is
+    asked at each render; turns are values, so that `functools.cache` around it saves the calls. tokens: kept free of
+    the history's room once a turn has to leave; the newest turn never makes place for it.
 
     Raises OptionError for a hook that cannot be called, or tokens that are no whole number of 1 or more.
     """

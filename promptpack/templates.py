@@ -86,18 +86,7 @@ class TemplateSet:
             raise OptionError(f"template: expected the path of a folder, got {quote(path)}", name="path", given=path)
         folder = Path(path)
         base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
-        texts = {}
-        for name in FILES:
-            file = folder / name
-            try:
-                texts[name] = file.read_text(encoding="utf-8-sig")
-            except FileNotFoundError:
-                continue
-            except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
-                raise TemplateLookupError(
-                    f"template: {quote(str(file), 200)} cannot be read as UTF-8 text ({type(error).__name__})",
-                    name=str(path), searched=[str(file)],
-                ) from error
+        texts = _read_files(folder)
         settings = read_settings(folder, base.settings)
         if not texts and not (folder / SETTINGS_FILE).is_file():
             fault = f"holds none of {', '.join(FILES)}" if folder.is_dir() else "is no folder"
@@ -136,19 +125,28 @@ class TemplateSet:
         """Build a set from texts, or the files of a folder, that come from outside; see `promptpack.restricted`.
 
         Only printing, `if`, `for`, and listed filters and tests are there, in bounded amounts; whatever else the texts
-        use is an error, all of it at once, when the set is compiled. A `set.toml` in the folder is not read. Of files of
-        more than 20,000 characters nothing is compiled (TemplateRenderError). OptionError for texts beside a folder.
+        use is a TemplateRenderError, all of it at once, when the set is compiled, and so is a file of more than 20,000
+        characters. A `set.toml` in the folder is not read. OptionError for texts beside a folder.
 
         >>> TemplateSet.untrusted("{{ sources }}\\n\\n{{ question }}").restricted
         True
         """
-        parts = {"user": user, "system": system, "source": source}
         if folder is not None:
-            if any(text is not None for text in parts.values()):
+            if (user, system, source) != (None, None, None):
                 raise OptionError("template: untrusted takes a folder or texts, not both", name="folder", given=folder)
-            read = cls.from_folder(folder, fallback)
-            parts, name = {part: getattr(read, part) for part in parts}, read.name
-        made = replace(cls.from_string(**parts, fallback=fallback, name=name), restricted=True)
+            if not isinstance(folder, str | Path):
+                raise OptionError(
+                    f"template: expected the path of a folder, got {quote(folder)}", name="folder", given=folder
+                )
+            read = _read_files(Path(folder))
+            if not read:
+                raise TemplateLookupError(
+                    f"template: {quote(str(folder), 200)} holds none of {', '.join(FILES)}", name=str(folder),
+                    known=FILES, searched=[str(Path(folder) / file) for file in FILES],
+                )
+            system, source, user = (read.get(file) for file in FILES)
+            name = Path(folder).name or str(folder)
+        made = replace(cls.from_string(user, system, source, fallback=fallback, name=name), restricted=True)
         for file, text in made.files():
             if len(text) > _LARGEST_UNTRUSTED:
                 raise TemplateRenderError(
@@ -179,6 +177,23 @@ class TemplateSet:
         from promptpack.environment import compile_set
 
         return compile_set(self)
+
+
+def _read_files(folder: Path) -> dict[str, str]:
+    """Return the texts of those of the three files that are in a folder."""
+    texts = {}
+    for name in FILES:
+        file = folder / name
+        try:
+            texts[name] = file.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
+            raise TemplateLookupError(
+                f"template: {quote(str(file), 200)} cannot be read as UTF-8 text ({type(error).__name__})",
+                name=str(folder), searched=[str(file)],
+            ) from error
+    return texts
 
 
 def template_names() -> tuple[str, ...]:

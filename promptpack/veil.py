@@ -17,9 +17,9 @@ from promptpack.escape.fold import seen_before
 _SIGN = "\ufdd0"  # a code point that is no character: no template writes it, and no shape holds it
 _LETTER = "\u0436"  # stands for a letter at the end: a tag glued to a word may be a type argument
 _OPERATORS = (
-    "__getitem__ __len__ __iter__ __contains__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __radd__ __mul__ "
-    "__rmul__ __mod__"
-).split()
+    "__getitem__", "__len__", "__iter__", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+    "__add__", "__radd__", "__mul__", "__rmul__", "__mod__",
+)
 
 
 class Veil(Markup):

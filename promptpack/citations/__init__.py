@@ -6,7 +6,8 @@ from promptpack.citations.quotes import Quotation
 from promptpack.citations.rewrite import Rewritten
 from promptpack.citations.stream import CitationStream, StreamEvent
 from promptpack.citations.support import Claim
-from promptpack.citations.verify import CitedSource, Passage, Verification, verify_citations
+from promptpack.citations.verification import CitedSource, Passage, Verification
+from promptpack.citations.verify import verify_citations
 
 __all__ = [
     "Citation", "CitationStream", "CitedSource", "Claim", "Malformed", "Marks", "Passage", "Quotation", "Rewritten",

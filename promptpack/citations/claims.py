@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from promptpack.citations.refusals import Refusals
 from promptpack.packing.sentences import spans
+from promptpack.quick import maker
 
 Span = tuple[int, int]
 _CODE = "\x00"  # stands for a block of code
@@ -38,6 +39,9 @@ class Sentence:
     def claim(self) -> bool:
         """Whether it states something, so that it should cite a source."""
         return self.kind == "claim"
+
+
+_sentence = maker(Sentence)
 
 
 class _Block(NamedTuple):  # made for every line, so it has to be cheap
@@ -67,7 +71,7 @@ def sentences_of(
     for block, inner in zip(blocks, _split(text, blocks), strict=True):
         for start, end in inner:
             places.append((start, end))
-            found.append(Sentence(*plain.original(start, end), _kind(text[start:end], block.kind, refusals)))
+            found.append(_sentence(*plain.original(start, end), _kind(text[start:end], block.kind, refusals)))
     for index, following in _leads(blocks, places):
         if text[following - 1] in ":：" and found[index].claim:
             found[index] = Sentence(found[index].start, found[index].end, "lead")

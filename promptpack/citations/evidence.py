@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -114,6 +115,6 @@ def _plain(answer: str, one: Sentence, spans: Sequence[tuple[int, int]], starts:
     first = max(0, bisect_right(starts, one.start) - 1)
     for start, end in spans[first:bisect_right(starts, one.end - 1)]:
         if start >= at:
-            pieces.append(answer[at:start].rstrip(" \t") if answer[end:end + 1] in (".", ",", "") else answer[at:start])
+            pieces.append(answer[at:start])
         at = max(at, end)
-    return "".join([*pieces, answer[at:one.end]]).strip()
+    return re.sub(r"[ \t]++(?=[.,;:!?](?:\s|$))", "", "".join([*pieces, answer[at:one.end]])).strip()

@@ -18,10 +18,11 @@ from typing import Any
 from promptpack.citations.extra import Extra
 from promptpack.citations.parse import Citation, chunk_ids_of
 from promptpack.citations.responses import Among, Beside, read_response
-from promptpack.citations.verify import Verification, verify_citations
+from promptpack.citations.verification import Verification
+from promptpack.citations.verify import verify_citations
 
 _LONGEST = 80  # characters of a name that stands for a label which nobody gave
-_LED = re.compile(r"\[?([A-Za-z]{1,12}[0-9]{1,4})\]?(?![\w#.:/-])")
+_LED = re.compile(r"\[?([A-Za-z]{1,12}[0-9]{1,4})\]?:?(?=\s|\Z)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ in it counts as a claim without a citation, which is the safe side.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 LONGEST = 400
 
@@ -103,9 +104,9 @@ class Refusals:
         """Look through an answer once; linear."""
         text = _fold(answer)
         phrases, sources, denials = (
-            tuple(one for one in table if one in text) for table in (_PHRASES, _SOURCES, _DENIALS)
+            tuple(one for one in table[text.isascii()] if one in text) for table in _tables()
         )
-        return cls(phrases, sources if denials else (), denials if sources else ())
+        return cls(phrases, sources, denials if sources else ())
 
     def holds(self, sentence: str) -> bool:
         """Tell whether a sentence of the answer says that something is not known or not in the sources."""
@@ -116,6 +117,13 @@ class Refusals:
         if end < 0 and any(word in text for word in self.sources):
             end = _end_of(self.denials, text)
         return end >= 0 and not any(word in text[end - 1:] for word in _BUT)
+
+
+@lru_cache(maxsize=1)
+def _tables() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Return each table whole, and what of it an ASCII text can hold."""
+    tables = _PHRASES, _SOURCES, _DENIALS
+    return tuple((table, tuple(one for one in table if one.isascii())) for table in tables)
 
 
 def is_refusal(sentence: str) -> bool:

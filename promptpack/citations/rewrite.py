@@ -154,9 +154,14 @@ def dropped(answer: str, marks: Sequence[Unit], drop: Callable[[str], bool]) -> 
             changes.append(_hole(answer, cluster[0].start, cluster[-1].end))
         else:
             spans = [(unit.start, unit.end) for unit in cluster]
-            changes += [(start, end, "") for start, end in _without(spans, gone)]
+            for start, end in _without(spans, gone):
+                # A blank stays where two words would become one.
+                left = start == spans[0][0] and answer[start - 1:start].isalnum()
+                right = end == spans[-1][1] and answer[end:end + 1].isalnum()
+                blank = (left or right) and any(sign in _BLANKS for sign in answer[start:end])
+                changes.append((start, end, " " if blank else ""))
             for unit, is_gone in zip(cluster, gone, strict=True):
-                changes += [] if is_gone else _thinned(unit, drop)
+                changes += [] if is_gone else _thinned(answer, unit, drop)
         at = last
     return changes
 
@@ -189,7 +194,7 @@ def _in_a_row(labels: list[str]) -> bool:
     return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def _thinned(unit: Unit, drop: Callable[[str], bool]) -> list[tuple[int, int, str]]:
+def _thinned(answer: str, unit: Unit, drop: Callable[[str], bool]) -> list[tuple[int, int, str]]:
     kept = [tuple(label for label in item.labels if not drop(label)) for item in unit.items]
     if all(rest == item.labels for rest, item in zip(kept, unit.items, strict=True)):
         return []
@@ -197,8 +202,11 @@ def _thinned(unit: Unit, drop: Callable[[str], bool]) -> list[tuple[int, int, st
         return [(unit.start, unit.end, f"[{', '.join(label for label in unit.labels if not drop(label))}]")]
     gone = [bool(item.labels) and not rest for rest, item in zip(kept, unit.items, strict=True)]
     changes = [(start, end, "") for start, end in _without([(item.start, item.end) for item in unit.items], gone)]
+    leads = True
     for rest, item in zip(kept, unit.items, strict=True):
-        if rest and rest != item.labels:
+        bare = leads and answer[item.start:item.start + 1].isdigit()  # a number alone would be no label any more
+        leads = leads and not rest
+        if rest and (bare or rest != item.labels):
             changes.append((item.start, item.end, ("\ue202" if unit.form == "marker" else ", ").join(rest)))
     return changes
 

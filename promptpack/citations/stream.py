@@ -14,7 +14,8 @@ from promptpack.citations.grammar import grammar
 from promptpack.citations.hold import settled
 from promptpack.citations.parse import Citation, Malformed, Reader, chunk_ids_of
 from promptpack.citations.scan import Mark, scan
-from promptpack.citations.verify import Verification, verify_citations
+from promptpack.citations.verification import Verification
+from promptpack.citations.verify import verify_citations
 from promptpack.errors import OptionError, quote
 
 Status = Literal["known", "unknown", "stale"]

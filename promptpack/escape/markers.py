@@ -27,12 +27,11 @@ _SHAPED = re.compile(r"<[/\\]?[|\uff5c]|</?[A-Za-z]\w*[|\uff5c]>")  # matched by
 class MarkerShapes:
     """Patterns over folded text, and the starts that a quick search looks for.
 
-    full: matches one marker from its opener. ended: one that the end of the text cuts off before its last sign.
+    full: matches one marker from its opener, also one whose last sign the end of the text cuts off.
     tag_starts: the first letters of names after "<". bracket_starts: the same after "[".
     """
 
     full: str
-    ended: str
     tag_starts: frozenset[str]
     bracket_starts: frozenset[str]
 
@@ -77,21 +76,16 @@ def shapes() -> MarkerShapes:
         else:
             literals[text] = None
     alternatives = [
-        r'<[/\\]?\|(?:"\|>|/?(?:[^\W\d]|\u2581)[\w \-./:=\u2581\ue000\ue001]*+[|>])',
+        r'<[/\\]?\|(?:"\|>|/?(?:[^\W\d]|\u2581)[\w \-./:=\u2581\ue000\ue001]*+(?:[|>]|\Z)|[/"]?\Z)',
         r"<[/\\]?[A-Za-z][A-Za-z0-9_]*+\|>",
-        rf"<[/\\]?(?:[a-z]{{2,12}}:)?(?:{_either(map(_name_pattern, names))})[ \t-\r]*+[/\\]?>",
-        rf"<[/\\](?:{_either(map(re.escape, closing))})[ \t-\r]*+[/\\]?>",
+        rf"<[/\\]?(?:[a-z]{{2,12}}:)?(?:{_either(map(_name_pattern, names))})[ \t-\r]*+[/\\]?(?:>|\Z)",
+        rf"<[/\\](?:{_either(map(re.escape, closing))})[ \t-\r]*+[/\\]?(?:>|\Z)",
         rf"\[[/\\]?(?:{_either(map(re.escape, brackets))})\]",
         *(re.escape(t).replace("/", r"[/\\]?").replace("<<SYS", r"<<[/\\]?SYS") for t in literals),
     ]
     tag_starts = {n[:3] for n in names} | {n.split(":")[-1][:3] for n in names} | {"rol"}
     return MarkerShapes(
         full="|".join(alternatives),
-        ended="|".join((
-            r"<[/\\]?\|(?:/?(?:[^\W\d]|\u2581)[\w \-./:=\u2581\ue000\ue001]*+|[/\"]?)\Z",
-            rf"<[/\\]?(?:[a-z]{{2,12}}:)?(?:{_either(map(_name_pattern, names))})[ \t-\r]*+[/\\]?\Z",
-            rf"<[/\\](?:{_either(map(re.escape, closing))})[ \t-\r]*+[/\\]?\Z",
-        )),
         tag_starts=frozenset(tag_starts),
         bracket_starts=frozenset({b[:2] for b in brackets} | {"e~"}),
     )

@@ -51,8 +51,8 @@ _BRACKET = re.compile(
 class Seams:
     """What is known of a template's seams.
 
-    proven: all inner ones are. value_first, value_last: a value stands at that end. tails: the proof holds where no block
-    and no question ends in an opener (`ends_closed`), which is for the caller to look at.
+    proven: all inner ones are. value_first, value_last: a value stands at that end. tails: the proof holds where no
+    block and no question ends in an opener (`ends_closed`), which is for the caller to look at.
     """
 
     proven: bool = True
@@ -91,7 +91,7 @@ def seams(
         after = fixed[at + 1]
         bound = (
             _parts(after, begun, field=gap[0] == "@")
-            or (at + 1 == len(values) and not after.strip(_WHITE))  # nothing comes behind, or what `value_last` tells of
+            or (at + 1 == len(values) and not after.strip(_WHITE))  # the end, or what `value_last` tells of
             or (gap == "sources" and not inside.value_last)  # blocks end in fixed text, which is settled
         )
         if not bound and gap in ("sources", "question") and after[:1] in _WHITE and after:

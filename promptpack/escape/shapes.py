@@ -124,12 +124,11 @@ def _build(
     if not structure:
         marks = markers.shapes()
         parts += [
-            rf"(?i:<{S}*+(?P<slash>[/\\]{SS}*+)?(?P<role>{_ROLE}){SS}*+>)",
+            rf"(?i:<{S}*+(?P<slash>[/\\]{SS}*+)?(?P<role>{_ROLE}){SS}*+(?:>|\Z))",
             f"(?P<marker>{marks.full})",
         ]
         starts |= {"sys", "ass", *marks.tag_starts}
         bracket_starts += rf"|[/\\]?(?:{'|'.join(sorted(marks.bracket_starts))})|[|]"
-        ended += "|" + marks.ended + rf"|<{S}*+(?:[/\\]{SS}*+)?(?:{_ROLE}){SS}*+\Z"
     # What the end of the text cuts off is taken for the whole: nobody knows what will stand behind it.
     parts += [f"(?P<end>(?i:{ended}))", rf"{label.replace('<label>', '<cut>')}\Z"]
     if special:

@@ -33,7 +33,7 @@ COLUMNS = {
 }
 _SPELLINGS = {
     "question": ("question", "query"), "sources": ("sources", "chunks"), "key_points": ("key_points", "keyPoints"),
-    "spans": ("spans", "relevantSpans"), "relevant": ("relevant", "relevantIds", "relevant_ids"),
+    "spans": ("spans", "relevantSpans"), "relevant": ("relevant", "relevantIds", "relevant_ids", "answered_by"),
     "prediction": ("prediction", "answer"), "references": ("references", "reference"),
 }
 
@@ -51,10 +51,11 @@ class Case:
     references: tuple[str, ...] | None = None
 
 
-def read_case(item: Any, index: int = 0) -> Case:
+def read_case(item: Any, index: int = 0, sources: Sequence[Source] | None = None) -> Case:
     """Return the case in a mapping: `sources` (or `chunks`), and what else is there; SourceError names what is wrong.
 
-    Names: question or query; key_points or keyPoints; spans; relevant or relevantIds (ids); prediction; references.
+    Names: question or query; key_points or keyPoints; spans; relevant, relevantIds or answered_by (ids); prediction;
+    references. sources: stand in where the mapping has none of its own.
 
     >>> read_case({"query": "Why?", "chunks": ["Because."], "keyPoints": ["because"]}).key_points
     ('because',)
@@ -64,18 +65,18 @@ def read_case(item: Any, index: int = 0) -> Case:
     found = {
         name: next((item[key] for key in keys if item.get(key) is not None), None) for name, keys in _SPELLINGS.items()
     }
-    if found["sources"] is None:
+    if found["sources"] is None and sources is None:
         raise SourceError(f"cases[{index}]: sources: there are none", index=index, field="sources")
     for name in ("question", "prediction"):
         if found[name] is not None and not isinstance(found[name], str):
             raise _wrong(index, name, "a text", found[name])
     lists = {name: _texts(index, name, found[name]) for name in ("key_points", "spans", "relevant", "references")}
     try:
-        sources = tuple(read_sources(found["sources"]))
+        own = tuple(sources or ()) if found["sources"] is None else tuple(read_sources(found["sources"]))
     except SourceError as error:
         error.args = (f"cases[{index}]: {error}",)
         raise
-    return Case(sources, found["question"], prediction=found["prediction"], **lists)
+    return Case(own, found["question"], prediction=found["prediction"], **lists)
 
 
 def _texts(index: int, name: str, value: Any) -> tuple[str, ...] | None:
@@ -193,7 +194,7 @@ def compare(
     return Comparison(count, rows)
 
 
-def read_cases(items: Iterable[Any]) -> Iterator[Case]:
+def read_cases(items: Iterable[Any], sources: Sequence[Source] | None = None) -> Iterator[Case]:
     """Yield the case in each item; SourceError names an item that is none by its position."""
     for index, item in enumerate(items):
-        yield read_case(item, index)
+        yield read_case(item, index, sources)

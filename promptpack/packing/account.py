@@ -7,7 +7,10 @@ from operator import itemgetter
 
 from promptpack.packing.candidate import Candidate, Dropped
 from promptpack.packing.choose import Choice
+from promptpack.quick import maker
 from promptpack.source import Source
+
+_dropped = maker(Dropped)
 
 
 def all_dropped(
@@ -43,7 +46,7 @@ def all_dropped(
     for candidate, reason, cost, detail in choice.refused:
         rank = candidate.rank
         if len(candidate.chunk_ids) == 1:
-            final = Dropped(candidate.source, rank, cost, reason, "select", detail)
+            final = _dropped(candidate.source, rank, cost, reason, "select", detail, None)
             dropped.append((rank, candidate.index, final))
             continue
         for id_ in candidate.chunk_ids:

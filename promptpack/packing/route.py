@@ -47,11 +47,15 @@ def detect_intent(
 
     Terms match whole words after NFKC and lower-casing, a term of several words only words that
     follow one another; temporal terms are tried first. A detector is asked before the terms, and an
-    answer of it that is none of the three is passed over. A blank question is "factoid".
+    answer of it that is none of the three is passed over. A blank question is "factoid". Raises OptionError for a
+    question that is no text.
 
     >>> detect_intent("Walk through the audit"), detect_intent("Which kettle is blue?")
     ('narrative', 'factoid')
     """
+    if question is not None and not isinstance(question, str):
+        message = f"question: expected a text or None, got {quote(question)}"
+        raise OptionError(message, name="question", given=question)
     if question is None or not question.strip():
         return "factoid"
     if detector is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -75,11 +75,12 @@ class Scoring:
             low, high = self.clamp
             scores = [min(max(score, low), high) for score in scores]
         total = [self.similarity * score for score in normalized(scores, self.normalize, self.temperature)]
-        for weight, read in (
+        columns: tuple[tuple[float, Callable[[Source], float | None]], ...] = (
             (self.recency, lambda source: instant(source.updated)),
             (self.position, lambda source: _number(source.position)),
             (self.reliability, lambda source: _number(source.reliability)),
-        ):
+        )
+        for weight, read in columns:
             if weight:  # what counts for nothing need not be read
                 shares = _shares([read(source) for source in sources])
                 total = [score + weight * share for score, share in zip(total, shares, strict=True)]

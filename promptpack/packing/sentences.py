@@ -51,6 +51,7 @@ _DEEPEST = 8
 # What is looked at before a full stop (characters): no abbreviation is longer.
 _LOOK_BACK = 40
 _CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_SMALL = frozenset("abcdefghijklmnopqrstuvwxyz")
 # White space at the end of a paragraph (characters) that is looked through at once.
 _BREAK = 3
 # A stop and the letters before it: no abbreviation has as many ASCII letters in a row.
@@ -82,7 +83,8 @@ def _patterns() -> _Patterns:
     return _Patterns(
         # a blank line, the end of a heading line, a page or paragraph separator
         breaks=regex.compile(r"\n[^\S\n]*+\n|^\#{1,6}[^\S\n][^\n]*+\n|[\f\u2029]", regex.M),
-        ends=re.compile(f"([{marks}]++)([{closers}]*+)"),
+        # A stop inside a word of ASCII letters or digits ends nothing.
+        ends=re.compile(rf"(?!\.[A-Za-z0-9])([{marks}]++)([{closers}]*+)"),
         pairs=re.compile("[" + re.escape("".join({**_PAIRS, **dict.fromkeys(_PAIRS.values())})) + "]"),
         gap=regex.compile(r"\s*+"),
         word=regex.compile(r"[\p{L}\p{M}]++"),
@@ -107,14 +109,16 @@ def spans(text: str) -> list[tuple[int, int]]:
     ['Give 3.5 mg, e.g. at noon.', 'Keep it dry!']
     """
     found = []
-    at = 0
+    start = 0
     for cut in [*_cuts(text), len(text)]:
-        piece = text[at:cut]
-        trimmed = piece.strip()
-        if trimmed:
-            start = at + len(piece) - len(piece.lstrip())
-            found.append((start, start + len(trimmed)))
-        at = cut
+        while start < cut and text[start].isspace():
+            start += 1
+        end = cut
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        if start < end:
+            found.append((start, end))
+        start = cut
     return found
 
 
@@ -199,16 +203,18 @@ class _Block(NamedTuple):  # made for every paragraph, so it has to be cheap
             return None
         if self.enclosures and self.inside(end - 1) >= end:
             return False
-        text = self.text
-        if self.stop - end <= _BREAK and not text[end : self.stop].strip():
+        text, stop = self.text, self.stop
+        if stop - end <= _BREAK and not text[end:stop].strip():
             return True
-        after = text[end]
-        if after != " ":
+        after, following = text[end], text[end + 1 : end + 2]
+        if after != " " or end + 1 == stop:
             return None if marks != "." or after.isspace() else False
-        if text[end + 1] not in _CAPITALS or end - self.start < _LONGER:
-            return None
+        if following not in _CAPITALS:
+            return False if self.has_capitals and following in _SMALL and marks in ".!?" else None
         if marks != ".":
             return True if marks in "!?" else None
+        if end - self.start < _LONGER:
+            return None
         before = text[end - _LONGER : end - 1]
         word = before[before.rfind(" ") + 1 :]
         if len(word) < 2 or not (word.isascii() and word.isalpha()):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from sys import float_info
 from typing import Any
 
 from promptpack.errors import OptionError, SourceError, quote
@@ -16,13 +17,14 @@ from promptpack.packing.ranking import is_finite
 from promptpack.source import Source
 
 Chunk = Mapping[str, Any] | Source
+_LARGEST = float_info.max
 MODES = ("strict", "coerce")
 
 
 def _number(value: object) -> float | None:
     """Return a finite number as Python's own (numpy's too), None for everything else."""
     if type(value) is float or type(value) is int:  # the usual ones, without asking an abstract class
-        return value if is_finite(value) else None
+        return value if -_LARGEST <= value <= _LARGEST else None
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     plain = int(value) if isinstance(value, Integral) else float(value)
@@ -174,7 +176,9 @@ def _metadata(found: dict[str, Any], index: int, mode: str, counts: dict[str, in
         del found["metadata"]
         counts["dropped_metadata_fields"] = 1
         return
-    kept = dict(metadata)
+    kept = found["metadata"] = dict(metadata)
+    if all(field not in _FIELDS or _FIELDS[field][0](value) for field, value in kept.items()):
+        return  # as nearly all are
     for field, (fits, expected, counted) in _FIELDS.items():
         if field not in kept or fits(kept[field]):
             continue
@@ -184,7 +188,6 @@ def _metadata(found: dict[str, Any], index: int, mode: str, counts: dict[str, in
         counts["dropped_metadata_fields"] = counts.get("dropped_metadata_fields", 0) + 1
         if counted:
             counts[f"dropped_metadata_{counted}"] = 1
-    found["metadata"] = kept
 
 
 def as_source(chunk: Chunk) -> Source:

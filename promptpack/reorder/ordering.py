@@ -22,6 +22,7 @@ from promptpack.packing.place import (
     time_order,
 )
 from promptpack.packing.ranking import rank_order
+from promptpack.packing.scorers import checked_scores
 from promptpack.packing.scoring import Scoring
 from promptpack.quick import maker
 from promptpack.reorder.chunks import as_chunk
@@ -64,7 +65,7 @@ def scored(sources: Sequence[Source], scoring: Scoring) -> list[Candidate]:
     """Return candidates in the order of the input whose score is their priority; they are not ranked yet."""
     return [
         _candidate(source, index, 0, priority, source.text, (source.id,), None)
-        for index, (source, priority) in enumerate(zip(sources, scoring(sources), strict=True))
+        for index, (source, priority) in enumerate(zip(sources, checked_scores(scoring, sources), strict=True))
     ]
 
 

@@ -80,7 +80,9 @@ def _is_ours(block: object) -> bool:
 
 
 def _is_shared(block: object) -> bool:
-    return isinstance(block, Mapping) and block.get("type") == "text" and set(block) <= {"type", "text", "cache_control"}
+    if not isinstance(block, Mapping) or block.get("type") != "text":
+        return False
+    return set(block) <= {"type", "text", "cache_control"}
 
 
 def _get(item: Any, name: str) -> Any:

@@ -47,6 +47,11 @@ UNITS = [
     "\xad<",
     "'",
     "<\u0301/",
+    "</source ",
+    "<|a ",
+    "<think ",
+    "<sources a b ",
+    "[S1 ",
 ]
 WRAPPED = [
     ("<", " "),
@@ -70,11 +75,11 @@ def _time(text: str, level: str) -> float:
     rules = Rules(labels=LiveLabels(3), level=level)
     best = 9e9
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         escape_text(text, rules)
         escape_attribute(text, rules)
         scan(text, rules)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 
@@ -103,12 +108,12 @@ def test_the_other_entries_are_linear_too(unit: str) -> None:
     def run(text: str) -> float:
         best = 9e9
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             escape_text(text, Rules(level="strict"))
             escape_text(text, Rules(level="datamark"))
             unescape(text, RULES)
             reserved_names(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     small = run(unit * (4000 // len(unit)))

@@ -20,10 +20,14 @@ RULES = Rules(
 BEGUN = first_parts(RULES.names, RULES.numbered)
 # What hostile values are made of, and what fixed text has that could go on with them.
 PIECES = [
-    "<", "</", "<\\", "sources", "source", "source_1", "question", "doc", "item", "-", "Note", "system", "prompt", ">", "/>",
-    " ", "\n", "=", ' a="b"', " a", "|", "<|", "|>", "im_start", "[", "]", "S", "S1", "1", ",", "INST", "<<", "SYS", ">>",
-    "<role>", "</role>", "SYSTEM", "]~b", "]~", "~", "b]", "[e~", "<!--", "-->", "<![CDATA[", "]]>", "(", ")", "x", "word",
-    ":", '"', "'", "\u200b", "\uff1c", "\u2039", "\u3010", "\u0301", "&lt;", "&", "bos", "think", "s", "/", "_", ".", "#", "\ufffd",
+    "<", "</", "<\\", "sources", "source", "source_1", "question", "doc", "item", "-", "Note", "system", "prompt",
+    ">", "/>",
+    " ", "\n", "=", ' a="b"', " a", "|", "<|", "|>", "im_start", "[", "]", "S", "S1", "1", ",", "INST", "<<", "SYS",
+    ">>",
+    "<role>", "</role>", "SYSTEM", "]~b", "]~", "~", "b]", "[e~", "<!--", "-->", "<![CDATA[", "]]>", "(", ")", "x",
+    "word",
+    ":", '"', "'", "\u200b", "\uff1c", "\u2039", "\u3010", "\u0301", "&lt;", "&", "bos", "think", "s", "/", "_",
+    ".", "#", "\ufffd",
     "[|", "user", "tool_call",
 ]
 
@@ -35,9 +39,12 @@ def seams(literals: Sequence[str], gaps: Sequence[str], blocks: Seams | None = N
 texts = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
 # Fixed text as templates have it, and anything else.
 FIXED = [
-    "", "\n", "\n\n", " ", "<q>", "</q>", "\n</q>", ">\n", '">', '">\n', "] ", "]", "[", " | ", ": ", "\nUrl: ", "(", ")", "<", "</",
-    "Question: ", "\n\nQuestion: ", "\nSource: ", "\nDoc: ", "\n\nAnswer this, please: ", "# ", "\n# [", "\n- ", "'", '"', '" title="', ' a="', "<doc", "<a b=",
-    "\nS1. ", "\n1. ", "=", ">", "|", "\n> ", "\n| ", "~", "{", "}", "*", "`", "<Note>", "<system>", "<sources>\n", "\n</sources>", " \u00b7 ", "\u3000",
+    "", "\n", "\n\n", " ", "<q>", "</q>", "\n</q>", ">\n", '">', '">\n', "] ", "]", "[", " | ", ": ", "\nUrl: ",
+    "(", ")", "<", "</",
+    "Question: ", "\n\nQuestion: ", "\nSource: ", "\nDoc: ", "\n\nAnswer this, please: ", "# ", "\n# [", "\n- ",
+    "'", '"', '" title="', ' a="', "<doc", "<a b=",
+    "\nS1. ", "\n1. ", "=", ">", "|", "\n> ", "\n| ", "~", "{", "}", "*", "`", "<Note>", "<system>", "<sources>\n",
+    "\n</sources>", " \u00b7 ", "\u3000",
 ]
 fixed = st.one_of(st.sampled_from(FIXED), texts, st.tuples(texts, st.sampled_from(FIXED)).map("".join))
 
@@ -85,7 +92,8 @@ def test_what_is_proven_needs_no_reading(
 
 def test_templates_as_people_write_them_are_proven() -> None:
     """A failure makes ordinary templates pay for a reading of every payload."""
-    default = seams(("<source_", ' id="', '" title="', '">\n', "\n</source_", ">"), ("n", "label", "@title", "text", "n"))
+    fixed_texts = ("<source_", ' id="', '" title="', '">\n', "\n</source_", ">")
+    default = seams(fixed_texts, ("n", "label", "@title", "text", "n"))
     assert default == Seams()
     assert seams(("<sources>\n", "\n</sources>\n\n<question>", "</question>"), ("sources", "question"), default).proven
     heading = seams(("## [", "] ", " \u00b7 ", "\n\n", "\n"), ("label", "@title", "@updated", "text"))

@@ -11,11 +11,14 @@ from promptpack.errors import CitationError, OptionError
 LABELS = {"S1": "a", "S2": ["b", "c"]}
 
 ANSWERS = [
-    "It is 30 days [S1]. It is free [S2, S9].", "[S1](https://example.com/a_(b)?q=[S2]) and (S2).", "a [[S1]](x) [[S2]]",
+    "It is 30 days [S1]. It is free [S2, S9].", "[S1](https://example.com/a_(b)?q=[S2]) and (S2).",
+    "a [[S1]](x) [[S2]]",
     "```python\nx = row[S1]\n```\nThat is it [S2].", "~~~\n[S1]\n~~~ no\n[S2]\n~~~\n[S1]", "`get[S1]` [S2] ` open [S1]",
-    "`a\n\nb` [S1]", "<a title=\"[S1]\">[S2]</a> <code>[S1]</code> <code>[S2]", "http://a.b/[S1]/c (see www.a.b/(S2)) [S1]",
+    "`a\n\nb` [S1]", "<a title=\"[S1]\">[S2]</a> <code>[S1]</code> <code>[S2]",
+    "http://a.b/[S1]/c (see www.a.b/(S2)) [S1]",
     "【S1†L1】［S1，S2］（S2）", "source_1, source_2.", "source_12345 my_source_1 source_1.txt", r"\[S1\] \\[S2]",
-    "\ue200cite\ue202S1\ue202S2\ue201 \ue200cite\ue202S1", "[as said (S1)] [S2 (S1)] [S1](S2)", "[S1 [S2 [S3", "[S]he [S] [1998]",
+    "\ue200cite\ue202S1\ue202S2\ue201 \ue200cite\ue202S1", "[as said (S1)] [S2 (S1)] [S1](S2)", "[S1 [S2 [S3",
+    "[S]he [S] [1998]",
     "- a [S1]\n  ```\n  [S2]\n  ```\n> b [S2]", "😀 [S1] \u200d [S2]", "[S1\n, S2]", "", "[", "plain",
     "[S1-S1000]" * 11,
 ]

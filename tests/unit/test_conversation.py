@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -154,6 +155,21 @@ def test_the_trade_is_told_in_numbers():
         else:  # a and c open the first prompt; then comes e, and the rest is missing
             before = order(first)[:next(i for i, name in enumerate(order(first)) if name not in "eca")]
             assert f"of which {sum(cost[name] for name in before)} start" in note
+
+
+@pytest.mark.parametrize("keep", ["found", "all"])
+def test_the_figure_for_the_cache_is_what_two_payloads_have_in_common(keep):
+    """If it fails, the report promises a cached start that the provider does not see."""
+    chat = Conversation(BUILDER, keep=keep)
+    before = chat.ask("One?", hits(*"abcde"))
+    fixed = before.tokens - sum(one.tokens for one in before.sources) - before.budget.question
+    for names in ("ecfa", "gacef", "fh"):
+        chat = chat.answered("x", before)
+        payload = chat.ask("Next?", hits(*names))
+        same = int(re.search(r"of which ([\d,]+) start", payload.report.notes[-1])[1].replace(",", ""))
+        cached = payload.diff_prefix(before).cached
+        assert same <= cached <= same + fixed
+        before = payload
 
 
 def test_only_what_is_the_same_stays():

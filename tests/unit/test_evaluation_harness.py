@@ -92,6 +92,16 @@ def test_the_command_prints_and_reports(tmp_path: Path) -> None:
     assert done.stderr == "", "the bar is for terminals only"
 
 
+def test_questions_may_share_their_sources(tmp_path: Path) -> None:
+    """A data set of questions over one collection need not repeat it in each line."""
+    data, hits = tmp_path / "data.jsonl", tmp_path / "hits.json"
+    data.write_text(json.dumps({"question": "Which pot?", "answered_by": ["b"]}), encoding="utf-8")
+    hits.write_text(json.dumps(LINE["chunks"]), encoding="utf-8")
+    assert run("eval", str(data)).stderr == "Error: cases[0]: sources: there are none\n"
+    done = run("eval", str(data), "--sources", str(hits), "-p", "fold", "-k", "1")
+    assert done.stdout.splitlines()[2].split(" | ")[1:4] == ["1.0", "3.0", "1.000"], done.output
+
+
 @pytest.mark.parametrize(
     "args", [["eval", "missing.jsonl"], ["eval", "-p", "nope", "DATA"], ["eval", "-c", "nope", "DATA"]],
 )

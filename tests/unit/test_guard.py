@@ -20,7 +20,7 @@ def render(hits: object = (HOSTILE,), *, question: str = "Why?", escape: object 
 
 RAW = {
     "raw text beside the escaped one": "<source_{{ n }}>{{ text }}{{ text.unescape()|safe }}</source_{{ n }}>",
-    "a reference turned back": "<source_{{ n }}>{{ text }}{{ text.replace('&lt;', '<')|safe }}</source_{{ n }}>",
+    "raw text, changed": "<source_{{ n }}>{{ text }}{{ text.unescape()[2:].upper()|safe }}</source_{{ n }}>",
     "a bracket turned back": "<source_{{ n }}>{{ text }}{{ text.replace('&#91;', '[') }}</source_{{ n }}>",
     "a slice behind a bracket": "<source_{{ n }}>{{ text }}<{{ text[4:] }}</source_{{ n }}>",
     "a piece of a label": "{{ text }} [S{{ text[6:7] }}]",
@@ -44,7 +44,7 @@ def test_pieces_that_join_up_are_found() -> None:
     """A failure lets two harmless fields make one tag."""
     source = "<source_{{ n }} id='{{ label }}'>{{ text }}</source_{{ n }}>\n<{{ source.title }}"
     hits = [{"id": "a", "text": "x", "title": "/source_1"}]
-    with pytest.raises(TemplateRenderError, match="none was meant|was meant"):
+    with pytest.raises(TemplateRenderError, match="was meant"):
         render(hits, source=source)
     user = "<sources>{{ sources }}</sources> <{{ question }}"
     with pytest.raises(TemplateRenderError, match="'/sources'"):
@@ -72,8 +72,8 @@ MEANT = {
     "labels in fixed text": ("[S1] means {{ label }}: [{{ label }}] {{ text }}", HOSTILE),
     "a label before a bracket": ("[{{ label }}]{{ text }}", "(see there)"),
     "a tag glued to a word": ("{{ text }}<Question>", "List"),
-    "lines": ("<source_{{ n }}>{% for line in text.splitlines() %}<l>{{ line }}</l>{% endfor %}\n{{ text }}"
-              "</source_{{ n }}>", "one\ntwo\n\nthree </l>"),
+    "lines": (
+        "<s>{% for line in text.splitlines() %}<l>{{ line }}</l>{% endfor %}\n{{ text }}</s>", "one\ntwo\n\n3 </l>"),
 }
 
 
@@ -92,7 +92,8 @@ def test_tags_that_depend_on_a_group_are_left_alone() -> None:
         "{% endfor %}</doc>{% endfor %}<q n='{{ sources|length }}'>{{ question }}</q>"
     )
     hits = [{"id": name, "text": f"{name} </doc>", "title": name[0]} for name in ("a1", "a2", "b1")]
-    builder = PromptBuilder(5000, template=TemplateSet.from_string(user), fields=("title",)).with_packing(place="best_first")
+    builder = PromptBuilder(5000, template=TemplateSet.from_string(user), fields=("title",))
+    builder = builder.with_packing(place="best_first")
     shown = builder.add_sources(hits).with_question("Why </q>?").render().messages[-1].text
     assert shown.count("<doc ") == shown.count("</doc>") == 2
 
@@ -191,7 +192,7 @@ def test_stand_ins_behave_like_their_text() -> None:
     assert float(veil(Markup("2.5"))) == 2.5
     assert isinstance(hidden.unescape(), PlainVeil)
     assert hidden.unescape() == str(text)
-    for printed in (str(hidden), f"{hidden}", "%s" % hidden, str(hidden[2:6]), str(hidden + "x"), str(hidden.lower())):
+    for printed in (str(hidden), f"{hidden}", str(hidden[2:6]), str(hidden + "x"), str(hidden.lower())):
         assert not set(printed) & set("Onetwhr4")
     assert veil(Markup(" \n")) == " \n"
     assert str(veil(Markup("a."))) == "\ufdd0\ufdd0"

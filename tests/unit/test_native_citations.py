@@ -72,6 +72,8 @@ def test_documents_are_told_by_title_or_place_and_cited_words(kind):
     # The words stand in another source than the place says: the words decide, since places shift.
     assert label(index=(index + 1) % 3, cited="Faulty lamps") == LABEL["warranty#1"]
     assert label(index=0, cited="nowhere", title=f"{LABEL['returns#3']} | Returns") == LABEL["returns#3"]
+    assert label(index=0, cited="nowhere", title=f"{LABEL['returns#3']}: Returns") == LABEL["returns#3"]
+    assert label(index=0, cited="nowhere", title=f"{LABEL['returns#3']}-Returns") == f"{LABEL['returns#3']}-Returns"
     assert label(index=0, cited="6 working days", title="returns.md") == LABEL["returns#3"]
     assert label(index=0, cited="nowhere at all") == "document 0"
     assert label(index=77, cited="nowhere at all") == "document 77"
@@ -240,3 +242,27 @@ def test_a_span_over_several_sentences_backs_all_of_them():
     cite = {"start": 5, "end": len(SENTENCES[0]) + 4, "document_ids": ["returns#1"]}
     result = PAYLOAD.verify_response({"text": text, "generation_id": "g", "citations": [cite]})
     assert [str(one) for one in result.uncited] == [SENTENCES[2]]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock", "cohere"])
+def test_what_a_payload_hands_over_comes_back_to_its_own_label(provider):
+    """If it fails, the payload in a provider's shape and the check of its answer do not belong together."""
+    if provider == "anthropic":
+        blocks = PAYLOAD.to_anthropic(citations="native")["messages"][-1]["content"]
+        sources = [block for block in blocks if block["type"] == "search_result"]
+        responses = [anthropic(("So.", {**found_at(one["source"], index), "title": one["title"]}))
+                     for index, one in enumerate(sources)]
+    elif provider == "bedrock":
+        blocks = PAYLOAD.to_bedrock(citations="native")["messages"][-1]["content"]
+        sources = [block["searchResult"] for block in blocks if "searchResult" in block]
+        responses = [{"output": {"message": {"content": [{"citationsContent": {
+            "content": [{"text": "So."}], "citations": [{"source": one["source"], "title": one["title"], "location": {
+                "searchResultLocation": {"searchResultIndex": index, "start": 0, "end": 1}}}]}}]}}}
+            for index, one in enumerate(sources)]
+    else:
+        sources = PAYLOAD.to_cohere()["documents"]
+        responses = [{"message": {"content": [{"type": "text", "text": "So."}], "citations": [
+            {"start": 0, "end": 2, "sources": [{"type": "document", "id": one["id"], "document": one["data"]}]}]}}
+            for one in sources]
+    cited = [PAYLOAD.verify_response(response).citations[0].label for response in responses]
+    assert cited == [one.label for one in PAYLOAD.sources]

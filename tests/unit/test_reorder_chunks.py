@@ -176,8 +176,9 @@ def test_routing() -> None:
     assert resolve_auto_strategy(chunks, "Give an overview", source_field="doc") == "scoreSpread"
     assert metadata_coverage(chunks).position == 1.0
     assert detect_query_intent("x", {"intentDetector": lambda query: "narrative"}) == "narrative"
-    with pytest.raises(OptionError):
-        detect_query_intent("x", {"temporal_query_terms": [1]})
+    for wrong in (("x", {"temporal_query_terms": [1]}), ("x", 5), (7, None)):
+        with pytest.raises(OptionError):
+            detect_query_intent(*wrong)  # type: ignore[arg-type]
 
 
 # Helpers

@@ -60,7 +60,7 @@ def test_what_any_call_promises(chunks: list[dict[str, Any]], options: dict[str,
     if "max_chars" in options:
         used = sum(len(one["text"]) for one in found)
         assert used == told.char_count_used
-        floor = options.get("min_top_k", 0)
+        floor = min(options.get("min_top_k", 0), told.output_count + told.budget_pruned)
         assert used <= options["max_chars"] or len(found) == floor
     if options.get("include_explain"):
         assert [one["metadata"]["reorderExplain"]["position"] for one in found] == list(range(len(found)))
@@ -168,6 +168,13 @@ def test_hostile_numbers() -> None:
     lenient = Reorderer(validation_mode="coerce", score_normalization="zScore", diversity={"enabled": True})
     found = lenient.reorder(chunks)
     assert [one["id"] for one in found] == ["b", "a"]
+
+
+def test_priorities_beyond_the_range_of_a_float() -> None:
+    """Infinite priorities tie, and make NaN further on."""
+    chunks = [{"id": "a", "text": "x", "score": 1e308}, {"id": "b", "text": "y", "score": 1e307}]
+    with pytest.raises(OptionError):
+        Reorderer(weights={"similarity": 1e9}).reorder(chunks)
 
 
 def test_reordering_needs_no_numpy_and_no_tokenizer() -> None:

@@ -19,34 +19,41 @@ def counted_in_code_points(vector: Vector, answer: Answer) -> None:
     assert answer.value == math.ceil(len(vector["input"]["text"]) / 4)
 
 
-def words(text: str) -> list[str]:
-    """Return words by category: letters, numbers and marks belong to a word, articles are none (D03, D35)."""
-    kept = (
-        char if unicodedata.category(char)[0] in "LNM" else " "
-        for char in unicodedata.normalize("NFKC", text).lower()
-    )
+def words(text: str, fold: bool = True) -> list[str]:
+    """Return words by category: letters, numbers and marks belong to a word (D03, D35)."""
+    text = unicodedata.normalize("NFKC", text)
+    kept = (char if unicodedata.category(char)[0] in "LNM" else " " for char in (text.lower() if fold else text))
     return "".join(kept).split()
 
 
 def by_whole_words(vector: Vector, answer: Answer) -> None:
     """D03, D35: word edges are those of Unicode, and marks belong to the word."""
-    given = vector["input"]
-    assert not vector.get("options"), "worked out for the default options only"
-    said = words(given["prediction"])
+    given, options = vector["input"], vector.get("options") or {}
     if vector["function"] in ("exact_match", "token_f1"):
-        said = [word for word in said if word not in ARTICLES]
+        said = [word for word in words(given["prediction"]) if word not in ARTICLES]
         references = given["references"] if isinstance(given["references"], list) else [given["references"]]
         wanted = [[word for word in words(one) if word not in ARTICLES] for one in references]
         if vector["function"] == "exact_match":
             right = float(any(said == one for one in wanted))
         else:
-            right = max(f1(said, one) for one in wanted)
+            right = max((f1(said, one) for one in wanted), default=0.0)
     else:
-        assert vector["function"] in ("faithfulness", "citation_coverage")
-        there = {word for text in given["contexts"] for word in words(text)}
-        counted = [word for word in dict.fromkeys(said) if vector["function"] == "citation_coverage" or len(word) > 1]
-        right = sum(word in there for word in counted) / len(counted)
+        right = covered(vector["function"], given, options)
     assert same(answer.value, right), (answer.value, right)
+
+
+def covered(function: str, given: Vector, options: Vector) -> float:
+    """Return the share of the distinct words that occur in the contexts."""
+    from promptpack.evaluation.answers import STOP_WORDS
+
+    whole = function == "citation_coverage"
+    assert whole or function == "faithfulness", function
+    fold = options.get("caseInsensitive", True)
+    shortest = options.get("minTokenLength", 1 if whole else 2)
+    stop = STOP_WORDS if options.get("ignoreStopWords", not whole) else frozenset()
+    there = {word for text in given["contexts"] for word in words(text, fold)}
+    said = {word for word in words(given["prediction"], fold) if len(word) >= shortest and word.lower() not in stop}
+    return sum(word in there for word in said) / len(said) if said else 0.0
 
 
 def f1(said: list[str], wanted: list[str]) -> float:

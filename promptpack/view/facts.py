@@ -1,0 +1,61 @@
+"""What a page tells of a passage: what was sent with it, what it was ranked by, and what was kept back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from promptpack.view.account import count
+from promptpack.view.runs import line
+
+if TYPE_CHECKING:
+    from promptpack.payload import PackedSource
+    from promptpack.source import Source
+
+_OWN = ("score", "document", "position", "updated", "reliability", "priority", "required", "pinned", "start", "end")
+_TIP = 80  # characters of a value in a short description
+
+
+def facts(source: Source) -> tuple[tuple[str, str], ...]:
+    """Return what is known of a source besides its text and its metadata: name and value, where there is one.
+
+    >>> from promptpack.source import Source
+    >>> facts(Source("a#1", "x", 0.5, required=True))
+    (('score', '0.5'), ('required', 'yes'))
+    """
+    told = [(name, _value(getattr(source, name))) for name in _OWN if getattr(source, name) not in (None, False, 0)]
+    if source.cut is not None:
+        told.append(("may be cut", f"keeping its {source.cut.keep}, from {count(source.cut.min_tokens)} tokens on"))
+    return tuple(told)
+
+
+def kept_back(one: PackedSource) -> tuple[str, ...]:
+    """Return the names of the metadata that the model does not see; their values are not for a page, either."""
+    names = [str.__str__(name) for name in one.source.metadata if isinstance(name, str)]
+    return tuple(name for name in names if name not in one.attributes)
+
+
+def tip(one: PackedSource, sources: int, chance: str) -> str:
+    """Return a passage in one line, for hovering over its point."""
+    return "; ".join(_tip(one, sources, chance))
+
+
+def _tip(one: PackedSource, sources: int, chance: str) -> Iterator[str]:
+    yield f"{line(one.label)}: rank {count(one.rank)}, place {count(one.position + 1)} of {count(sources)} ({one.region})"
+    yield f"{count(one.tokens)} tokens"
+    yield f"{chance} on the curve"
+    yield line(", ".join(one.chunk_ids), _TIP)
+    for name, value in one.attributes.items():
+        if name != "chunk":
+            yield f"{line(name, _TIP)}: {line(value, _TIP)}"
+
+
+def _value(value: Any) -> str:
+    if value is True:
+        return "yes"
+    if isinstance(value, str):
+        return line(value)
+    if isinstance(value, int):
+        return count(value)
+    return value.isoformat() if isinstance(value, date) else f"{value:.6g}"
