@@ -20,7 +20,8 @@ _HOMES = {
     # build
     "PromptBuilder": "builder", "Source": "source", "Cut": "source", "Window": "window", "Budget": "window",
     "Conversation": "conversation",
-    "allocate": "window", "Labels": "labels", "TemplateSet": "templates", "Message": "messages",
+    "allocate": "window", "Labels": "labels", "TemplateSet": "templates",
+    "Spotlight": "spotlight", "Message": "messages",
     # the result
     "Payload": "payload", "PackedSource": "payload", "Report": "payload",
     # packing without the builder
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from promptpack.rerank import Rerank as Rerank
     from promptpack.source import Cut as Cut
     from promptpack.source import Source as Source
+    from promptpack.spotlight import Spotlight as Spotlight
     from promptpack.templates import TemplateSet as TemplateSet
     from promptpack.tokens import CalibratedCounter as CalibratedCounter
     from promptpack.tokens import calibrate as calibrate

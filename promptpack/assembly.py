@@ -120,7 +120,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         labels=draft.labels,
         dropped=tuple(dropped),
         dropped_turns=fitted.dropped,
-        budget=replace(account, used=draft.tokens),
+        budget=replace(account, used=draft.tokens, enclosures=draft.enclosures, metadata=draft.metadata),
         report=_report(builder, found, frame, draft, [*notes, *cache_notes(builder, account, draft.sources)], packed),
         tools=content.tools,
         question=content.question,

@@ -127,8 +127,11 @@ class Blocks:
         numbers = map(self._assumed, sources) if self._known else repeat(self._widest)
         for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
             if None not in cost:
-                price = sum(cost) + meter.fixed(number)
-                self.whole[id(source)] = Ready(source, form, values, values, source.text, (), price, number)
+                body, inside = cost[0], sum(cost)
+                price = inside + meter.fixed(number)
+                self.whole[id(source)] = Ready(
+                    source, form, values, values, source.text, (), price, number, False, False, body, inside - body
+                )
 
     def _made(self, source: Source, body: str, *, piece: bool = False) -> Ready:
         edits: Edits = ()
@@ -190,6 +193,23 @@ class Blocks:
                     price = self._count(made, number)
             prices.append(price)
         return prices
+
+    def around(self, ready: Ready, number: int, price: int) -> tuple[int, int]:
+        """Return what the enclosure of a passage costs besides its text, and how much of that its fields do.
+
+        Where these are not counted by themselves, an enclosure is counted with nothing in it.
+        """
+        if ready.body >= 0:
+            return price - ready.body, ready.fields
+        digits = str(number)
+        label = self.labels.prefix + digits
+        empty = ready.form.block(digits, label, "", ready.shown)
+        if empty is None:
+            outside = max(0, price - self.counter(ready.text))
+            return outside, min(outside, sum(map(self.counter, ready.shown)))
+        outside = self.counter(empty)
+        bare = self._form(()).block(digits, label, "", ()) if ready.shown else empty
+        return outside, max(0, outside - self.counter(bare or ""))
 
     def block(self, ready: Ready, number: int) -> str:
         """Render one passage under its label; TemplateRenderError where the template leaves its text out."""

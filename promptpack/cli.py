@@ -14,6 +14,7 @@ import click
 from promptpack.cli_bench import bench
 from promptpack.cli_common import emit, reported
 from promptpack.cli_eval import evaluate
+from promptpack.cli_explain import explain as explain_command
 from promptpack.cli_models import models as models_command
 from promptpack.cli_reorder import reorder
 from promptpack.cli_templates import templates
@@ -125,6 +126,11 @@ def pack(
     if reserve < 0:
         raise OptionError(f"--reserve: expected 0 or more, got {reserve}", name="reserve", given=reserve)
     texts = {path: read_text(path, lenient=True) for path in dict.fromkeys(files)}
+    for path, text in texts.items():
+        if "\ufffd" in text:
+            click.echo(f"{path}: holds U+FFFD, which stands for bytes that are not UTF-8", err=True)
+    if budget < reserve:
+        click.echo(f"a budget of {budget} with a reserve of {reserve} leaves no room", err=True)
     cut = None if no_truncate else (KEEP[strategy], min_tokens)
     text, lines = pack_files(texts, max(0, budget - reserve), counter, cut)
     emit(text, output)
@@ -158,6 +164,7 @@ def _json(value: Any) -> str:
 
 
 main.add_command(bench)
+main.add_command(explain_command)
 main.add_command(models_command)
 main.add_command(templates)
 main.add_command(reorder)

@@ -34,6 +34,8 @@ class Draft:
     sources: list[PackedSource]
     labels: Labels
     tokens: int
+    enclosures: int
+    metadata: int
     escaped: tuple[tuple[str, str, int], ...]
 
 
@@ -58,6 +60,7 @@ def draft_of(
             zip(placed, labels.sent, ready, regions(n), prices, strict=True)
         )
     ]
+    around = [blocks.around(*one) for one in zip(ready, numbers, prices, strict=True)]
     history = fitted.messages
     split = sum([one.source.pinned for one in placed]) if apart else 0
     messages = [system] if system else []
@@ -68,17 +71,18 @@ def draft_of(
         def views() -> list[View]:
             return [blocks.view(ready[i], numbers[i], texts[i]) for i in range(first, last)]
 
-        text, around = frame.user(texts[first:last], views, asked, content.system, history)
+        text, frame_around = frame.user(texts[first:last], views, asked, content.system, history)
         messages.append(Message("user", text))
         costs = [one.tokens for one in sources[first:last]]
         hinted = any(made.hinted for made in ready[first:last])
-        return frame.overhead.message + frame.count_user(text, around, texts[first:last], costs, hinted=hinted)
+        return frame.overhead.message + frame.count_user(text, frame_around, texts[first:last], costs, hinted=hinted)
 
     if split:  # pinned sources stand before the history, so that what is before it stays the same
         tokens += user(0, split, None)
     messages += history
     tokens += user(split, n, question)
-    return Draft(tuple(messages), sources, labels, tokens, _edits(placed, ready, question))
+    outside, fields = sum([one for one, _ in around]), sum([one for _, one in around])
+    return Draft(tuple(messages), sources, labels, tokens, outside, fields, _edits(placed, ready, question))
 
 
 def _edits(

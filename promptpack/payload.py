@@ -255,6 +255,21 @@ class Payload:
         """Return the messages as one text, each under its role in capitals."""
         return "\n\n".join(f"{message.role.upper()}\n{message.text}" for message in self.messages)
 
+    def to_html(self, verification: Verification | None = None, answer: str | None = None) -> str:
+        """Return one self-contained page: the window, the sources in place, what was left out, and a checked answer.
+
+        See `promptpack.view.html.page`. An answer without a verification is verified.
+        """
+        from promptpack.view.html import page
+
+        return page(self, verification, answer)
+
+    def _repr_html_(self) -> str:
+        """Return the short form that notebooks show."""
+        from promptpack.view.compact import compact
+
+        return compact(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold; `from_dict` gives an equal payload, also in another process."""
         from promptpack.stored import payload_to_dict

@@ -275,6 +275,7 @@ READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Mapping[str, Any]]],
     (_has("page_content", "metadata"), _langchain),
     (_has("node", "score"), _scored_node),
     (_has("node_id", "metadata"), _node),
+    (_has("id_", "metadata", "text"), _node),
     (_has("content", "meta", "id"), _haystack),
     (_has("payload", "id"), _qdrant),
 )

@@ -133,8 +133,21 @@ async def send_with_httpx(url: str, headers: Mapping[str, str], body: Mapping[st
             answer = await client.post(url, headers=dict(headers), json=dict(body))
     except httpx.HTTPError as error:
         raise RerankError(f"the request to the reranker failed: {type(error).__name__}: {quote(str(error))}") from error
-    asked = answer.headers.get("retry-after", "")
-    return Answer(answer.status_code, answer.text, float(asked) if asked.isdecimal() else None)
+    return Answer(answer.status_code, answer.text, _asked(answer.headers))
+
+
+def _asked(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that `Retry-After` asks for: a number, or a date as seen from the answer's own `Date`."""
+    asked = headers.get("retry-after", "")
+    if asked.isdecimal():
+        return float(asked)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        wait = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("date", ""))
+    except (TypeError, ValueError):  # one of them is no date, or only one has a time zone
+        return None
+    return max(wait.total_seconds(), 0.0)
 
 
 def _read(answer: Answer, name: str, count: int) -> list[tuple[int, float]]:

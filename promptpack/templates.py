@@ -86,7 +86,7 @@ class TemplateSet:
             raise OptionError(f"template: expected the path of a folder, got {quote(path)}", name="path", given=path)
         folder = Path(path)
         base = fallback if isinstance(fallback, TemplateSet) else cls.named(fallback)
-        texts = _read_files(folder)
+        texts = _read_files(path)
         settings = read_settings(folder, base.settings)
         if not texts and not (folder / SETTINGS_FILE).is_file():
             fault = f"holds none of {', '.join(FILES)}" if folder.is_dir() else "is no folder"
@@ -138,7 +138,7 @@ class TemplateSet:
                 raise OptionError(
                     f"template: expected the path of a folder, got {quote(folder)}", name="folder", given=folder
                 )
-            read = _read_files(Path(folder))
+            read = _read_files(folder)
             if not read:
                 raise TemplateLookupError(
                     f"template: {quote(str(folder), 200)} holds none of {', '.join(FILES)}", name=str(folder),
@@ -179,11 +179,11 @@ class TemplateSet:
         return compile_set(self)
 
 
-def _read_files(folder: Path) -> dict[str, str]:
+def _read_files(folder: str | Path) -> dict[str, str]:
     """Return the texts of those of the three files that are in a folder."""
     texts = {}
     for name in FILES:
-        file = folder / name
+        file = Path(folder) / name
         try:
             texts[name] = file.read_text(encoding="utf-8-sig")
         except FileNotFoundError:

@@ -68,7 +68,8 @@ class Budget:
     window, answer, margin: as planned. system, tools, history, question: what these parts take.
     frame: what the template writes around them, and the roles of the messages. sources: the room for the
     sources, enclosures included. used: everything that is sent. exact: whether the counts are those
-    of the model's tokenizer (False for estimates).
+    of the model's tokenizer (False for estimates). enclosures: what the sources that are sent cost besides their
+    texts, and metadata: how much of that their shown fields do.
 
     `used <= input` always holds for a payload, and `input == window - answer - margin`. Raises OptionError for a
     number that is none.
@@ -85,9 +86,11 @@ class Budget:
     used: int = 0
     exact: bool = True
     tools: int = 0
+    enclosures: int = 0
+    metadata: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("window", "answer", "margin", *_PARTS, "sources", "used"):
+        for name in ("window", "answer", "margin", *_PARTS, "sources", "used", "enclosures", "metadata"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
                 object.__setattr__(self, name, _whole(f"budget: {name}", value, most=None))
@@ -111,13 +114,17 @@ class Budget:
         """What could still be sent."""
         return self.input - self.used
 
+    def _around(self) -> str:
+        shown = f", {self.metadata:,} of them for metadata" if self.metadata else ""
+        return f"; {self.enclosures:,} around the texts{shown}" if self.enclosures else ""
+
     def __str__(self) -> str:
         packed = self.used - self.fixed
         rows = [
             ("system", self.system, ""),
             ("tools", self.tools, ""),
             ("history", self.history, ""),
-            ("sources", packed, f"of {self.sources} available"),
+            ("sources", packed, f"of {self.sources} available{self._around()}"),
             ("question", self.question, ""),
             ("frame", self.frame, "template and roles"),
             ("used", self.used, f"of {self.input} allowed" + ("" if self.exact else ", estimated")),

@@ -19,13 +19,13 @@ LAYERS = (
         "shape", "views", "shapes_in", "summary", "rerank",
     ),
     (
-        "templates", "profiles", "modelrows", "shown", "settings", "environment", "payload", "stored",
+        "templates", "profiles", "modelrows", "shown", "settings", "environment", "payload", "stored", "stored_values",
         "layout", "caching", "providers", "targets", "veil", "restricted", "spotlight",
     ),
     ("counting", "fields", "folding", "escaping", "guard", "setforms", "probe", "lint", "columns", "measure", "forms",
      "blocks", "render"),
     ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
-    ("conversation", "keeping", "filepack", "files", "view", "cli_common", "cli_bench", "cli_eval", "cli_models", "cli_reorder", "cli_templates", "cli_verify", "cli"),
+    ("conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "cli_common", "cli_bench", "cli_eval", "cli_explain", "cli_models", "cli_reorder", "cli_templates", "cli_verify", "cli"),
     ("__main__", "__init__"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -39,7 +39,7 @@ ALLOWED = {
     ("profiles", "modelrows"), ("modelrows", "templates"),
     ("templates", "settings"), ("settings", "shown"), ("setforms", "escaping"),
     ("lint", "probe"), ("probe", "setforms"),
-    ("stored", "payload"), ("payload", "stored"), ("payload", "shown"),
+    ("stored", "payload"), ("stored", "stored_values"), ("payload", "stored"), ("payload", "shown"),
     ("payload", "targets"), ("payload", "layout"), ("stored", "layout"), ("payload", "caching"), ("caching", "profiles"),
     ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
     ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"), ("render", "blocks"), ("render", "measure"),
@@ -53,7 +53,10 @@ ALLOWED = {
     ("cli_templates", "cli_common"),
     ("cli", "cli_verify"), ("cli_verify", "cli_common"), ("cli_verify", "files"), ("cli_verify", "view"),
     ("cli_bench", "cli_common"), ("cli_common", "files"),
+    ("cli", "cli_explain"), ("cli_explain", "cli_common"), ("cli_explain", "files"), ("cli_explain", "view"),
 }
+# Methods that only hand over to a part above, imported when they are called: users expect them where they stand.
+UPWARD = {("payload", "view")}
 MODULES = sorted(path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
 
 
@@ -86,12 +89,21 @@ def test_every_module_has_a_layer() -> None:
 def test_imports_go_downward(module: Path) -> None:
     part = module.parts[0]
     for other, for_types in imports(PACKAGE / module.with_suffix(".py")):
-        if other == part or for_types:
+        if other == part or for_types or (part, other) in UPWARD:
             continue
         higher = LEVEL[other] > LEVEL[part]
         beside = LEVEL[other] == LEVEL[part] and LEVEL[part] >= 2 and (part, other) not in ALLOWED
         assert not higher, f"{module} imports {other}, which is a layer above"
         assert not beside, f"{module} imports {other} of its own layer"
+
+
+@pytest.mark.parametrize(("part", "other"), sorted(UPWARD))
+def test_what_goes_upward_is_imported_in_methods_only(part: str, other: str) -> None:
+    tree = ast.parse((PACKAGE / f"{part}.py").read_text(encoding="utf-8"))
+    inside = {id(node) for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) for node in ast.walk(one)}
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").startswith(f"promptpack.{other}")]
+    assert found
+    assert all(id(node) in inside for node in found)
 
 
 def test_nobody_imports_relatively() -> None:

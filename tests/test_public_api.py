@@ -9,6 +9,7 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,15 @@ import pytest
 import promptpack
 
 HEAVY = ("tiktoken", "numpy", "jinja2", "click", "rich", "regex", "markupsafe")
+FRAMEWORKS = {
+    "promptpack.adapters.langchain": "langchain_core", "promptpack.adapters.haystack": "haystack",
+    "promptpack.adapters.llamaindex": "llama_index.core",
+}
 NAMES = {
     "PromptBuilder", "Source", "Cut", "Window", "Budget", "allocate", "Labels", "TemplateSet", "Message", "Payload",
     "PackedSource", "Report", "pack", "Packing", "Packed", "Placed", "Dropped", "counter", "count_tokens",
-    "parse_citations", "verify_citations", "Verification", "PromptpackError", "SourceError", "DuplicateIdError",
+    "parse_citations", "verify_citations", "link_citations", "CitationStream",
+    "Verification", "PromptpackError", "SourceError", "DuplicateIdError",
     "OptionError", "BudgetError", "TokenizerError", "TemplateLookupError", "TemplateRenderError", "RerankError",
     "Reorderer", "Rerank",
     "CitationError",
@@ -87,5 +93,9 @@ def test_builders_pickle() -> None:
 def test_the_examples_in_the_docstrings_hold(name: str) -> None:
     if name.endswith("__main__"):
         return
+    if name in FRAMEWORKS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # their own, on import
+            pytest.importorskip(FRAMEWORKS[name], reason="the extra `frameworks` is not installed")
     found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.failed == 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from promptpack.adapters.rows import keyed, without_vectors
+from promptpack.adapters.rows import checked, keyed, without_vectors
 from promptpack.adapters.taking import Distance, take
 from promptpack.errors import SourceError, quote
 from promptpack.source import Source
@@ -84,12 +84,11 @@ def from_vercel_ai(
     """
     if isinstance(results, Mapping) and "ranking" in results:
         results = results["ranking"]
-    return take(results, lambda item: keyed(_ranked(item), keys), distance=distance, what="results")
+    checked(keys)
+    return take(results, lambda item: keyed(_ranked(item), keys), distance=distance, what="results", rows=True)
 
 
 def _langchain(item: Any) -> Any:
-    if isinstance(item, tuple | list) and len(item) == 2:
-        return (_langchain(item[0]), item[1])
     if isinstance(item, Mapping):
         inner = item.get("kwargs")
         row = inner if isinstance(inner, Mapping) and "lc" in item else item
@@ -101,11 +100,8 @@ def _langchain(item: Any) -> Any:
 
 
 def _llamaindex(item: Any) -> Any:
-    if isinstance(item, tuple | list) and len(item) == 2:
-        return (_llamaindex(item[0]), item[1])
     if not isinstance(item, Mapping):
-        inner = getattr(item, "node", None)
-        return SimpleNamespace(node=_llamaindex(inner), score=getattr(item, "score", None)) if inner is not None else item
+        return item
     if "node" in item:
         return SimpleNamespace(node=_llamaindex(item["node"]), score=item.get("score"))
     if "id_" not in item:
@@ -128,8 +124,6 @@ def _parent(node: Mapping[str, Any]) -> Any:
 
 
 def _haystack(item: Any) -> Any:
-    if isinstance(item, tuple | list) and len(item) == 2:
-        return (_haystack(item[0]), item[1])
     if not isinstance(item, Mapping) or "content" not in item:
         return item
     known = ("id", "content", "meta", "score", "blob", "embedding", "sparse_embedding")
@@ -159,14 +153,11 @@ def _part(state: Any, key: str | None) -> Any:
             there = ", ".join(quote(one, 20) for one in list(held)[:8]) or "none of it"
             raise SourceError(f"state: there is nothing under {quote(key)}; there is {there}", field="key")
         return held[key]
-    there = [name for name in STATE_KEYS if isinstance(held.get(name), list | tuple)]
-    if len(there) == 1:
-        return held[there[0]]
-    raise SourceError(
-        f"state: name the part that holds the documents (key=...): "
-        f"{'there are lists under ' + ', '.join(there) if there else 'there is no list under ' + ', '.join(STATE_KEYS)}",
-        field="key",
-    )
+    lists = [name for name in STATE_KEYS if isinstance(held.get(name), list | tuple)]
+    if len(lists) == 1:
+        return held[lists[0]]
+    found = f"lists are under {', '.join(lists)}" if lists else f"no list is under {', '.join(STATE_KEYS)}"
+    raise SourceError(f"state: name the part that holds the documents, key=...: {found}", field="key")
 
 
 def _ranked(item: Any) -> Any:

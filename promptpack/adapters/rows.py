@@ -73,9 +73,13 @@ def keyed(row: Any, keys: Mapping[str, str] | None) -> Any:
         else:
             there = ", ".join(quote(one, 20) for one in [*left, *container][:8]) or "nothing"
             raise SourceError(f"{field}: there is no {quote(key)}; there is {there}", field=field)
+    named = found.pop("metadata", None)
+    if named is not None and not isinstance(named, Mapping):
+        raise SourceError(f"metadata: expected a mapping, got {quote(named)}", field="metadata")
     for field in found:
-        if field in left and field != "metadata":
+        if field in left:
             container.setdefault(field, left.pop(field))
+    container |= named or {}
     return {**left, **({"metadata": container} if container else {}), **found}
 
 

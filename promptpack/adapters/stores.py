@@ -27,9 +27,10 @@ def from_mappings(
     Raises SourceError naming the position and the key for an item that has not what was named, OptionError for keys
     of fields that a source has not.
 
-    >>> from_mappings([{"pk": 7, "body": "Lamps.", "far": 0.25}], keys={"id": "pk", "text": "body"}, distance="far")
-    (Source(id='7', text='Lamps.', score=-0.25, document=None, position=None, updated=None, reliability=None, \
-priority=0, required=False, pinned=False, cut=None, tokens=None, start=None, end=None, metadata={}),)
+    >>> rows = [{"pk": 7, "body": "Lamps.", "far": 0.25}]
+    >>> source, = from_mappings(rows, keys={"id": "pk", "text": "body"}, distance="far")
+    >>> source.id, source.text, source.score
+    ('7', 'Lamps.', -0.25)
     """
     checked(keys)
 
@@ -38,7 +39,7 @@ priority=0, required=False, pinned=False, cut=None, tokens=None, start=None, end
             raise SourceError(f"expected a mapping, got {quote(item)}", field="sources")
         return keyed(without_vectors(item), keys)
 
-    return take(items, shape, distance=distance, what="items")
+    return take(items, shape, distance=distance, what="items", rows=True)
 
 
 def from_vector_store_rows(
@@ -53,7 +54,9 @@ def from_vector_store_rows(
     -0.2
     """
     checked(keys)
-    return take(rows, lambda row: keyed(without_vectors(as_mapping(row)), keys), distance=distance, what="rows")
+    return take(
+        rows, lambda row: keyed(without_vectors(as_mapping(row)), keys), distance=distance, what="rows", rows=True
+    )
 
 
 def from_pgvector_rows(
@@ -80,7 +83,7 @@ def from_pgvector_rows(
             named["text"] = named.pop("document")
         return keyed(named, keys)
 
-    return take(rows, shape, distance=distance, what="rows")
+    return take(rows, shape, distance=distance, what="rows", rows=True)
 
 
 def from_qdrant(result: Any, *, keys: Keys = None, distance: bool = False) -> tuple[Source, ...]:
@@ -93,9 +96,7 @@ def from_qdrant(result: Any, *, keys: Keys = None, distance: bool = False) -> tu
     '1'
     """
     checked(keys)
-    while isinstance(result, Mapping) and ("points" in result or "result" in result):
-        result = result["points"] if "points" in result else result["result"]
-    points = getattr(result, "points", result)
+    points = _inside(result, ("result", "points"))
     if isinstance(points, tuple) and len(points) == 2 and isinstance(points[0], list):
         points = points[0]  # with the offset of the next page
 
@@ -107,9 +108,10 @@ def from_qdrant(result: Any, *, keys: Keys = None, distance: bool = False) -> tu
             point = SimpleNamespace(id=held["id"], score=held.get("score"), payload=held.get("payload"))
         if not keys:
             return point
-        return keyed({"id": point.id, "score": getattr(point, "score", None), "payload": dict(point.payload or {})}, keys)
+        score = getattr(point, "score", None)
+        return keyed({"id": point.id, "score": score, "payload": dict(point.payload or {})}, keys)
 
-    return take(points, shape, distance=distance, what="points")
+    return take(points, shape, distance=distance, what="points", rows=True)
 
 
 def from_chroma(
@@ -132,29 +134,34 @@ def from_chroma(
     if result.get("documents") is None:
         raise SourceError('result: there are no documents; ask with include=["documents", ...]', field="documents")
     nested = bool(ids) and all(isinstance(one, list | tuple) for one in ids)
-    if nested and query is None and len(ids) != 1:
-        raise SourceError(f"result: it answers {len(ids)} questions; say which: query=0 to {len(ids) - 1}", field="query")
-    at = query or 0
-    if (isinstance(query, bool) or not isinstance(at, int) or not 0 <= at < max(len(ids) if nested else 1, 1)):
-        raise OptionError(f"query: expected a number from 0 to {len(ids) - 1 if nested else 0}, got {quote(query)}",
-                          name="query", given=query)
-    lists: dict[str, Sequence[Any]] = {}
-    for name in ("ids", "documents", "metadatas", "distances"):
-        if result.get(name) is not None:
-            lists[name] = result[name][at] if nested else result[name]
-            if len(lists[name]) != len(lists["ids"]):
-                raise SourceError(f"result: {len(lists[name])} {name} for {len(lists['ids'])} ids", field=name)
-    rows = [
-        {"id": id_, "text": text, "metadata": metadata, "score": number}
-        for id_, text, metadata, number in zip(
-            lists["ids"], lists["documents"], *(lists.get(name, [None] * len(lists["ids"])) for name in _MORE),
-            strict=True,
+    questions = len(ids) if nested else 1
+    if query is None and questions > 1:
+        raise SourceError(f"result: it answers {questions} questions; say which: query=0 or another", field="query")
+    at = 0 if query is None else query
+    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < questions:
+        raise OptionError(
+            f"query: expected a number from 0 to {questions - 1}, got {quote(query)}", name="query", given=query
         )
-    ]
-    return take(rows, lambda row: row, distance=distance, what="result")
+    count = len(ids[at] if nested else ids)
+    columns = [_column(result, name, at if nested else None, count) for name in _COLUMNS]
+    rows = [dict(zip(("id", "text", "metadata", "score"), row, strict=True)) for row in zip(*columns, strict=True)]
+    return take(rows, lambda row: row, distance=distance, what="result", rows=True)
 
 
-_MORE = ("metadatas", "distances")
+_COLUMNS = ("ids", "documents", "metadatas", "distances")
+
+
+def _column(result: Mapping[str, Any], name: str, at: int | None, count: int) -> Sequence[Any]:
+    """Return one of Chroma's lists, of `count` members; None for each where it was not asked for."""
+    found = result.get(name)
+    if found is None:
+        return [None] * count
+    if at is not None:
+        found = found[at] if isinstance(found, list | tuple) and at < len(found) else None
+    if not isinstance(found, list | tuple) or len(found) != count:
+        got = len(found) if isinstance(found, list | tuple) else quote(found)
+        raise SourceError(f"result: {name}: expected a list of {count}, as many as ids, got {got}", field=name)
+    return found
 
 
 def from_pinecone(result: Any, *, keys: Keys = None, distance: bool = False) -> tuple[Source, ...]:
@@ -167,17 +174,23 @@ def from_pinecone(result: Any, *, keys: Keys = None, distance: bool = False) -> 
     'Lamps.'
     """
     checked(keys)
-    for name in ("result", "hits", "matches"):
-        inner = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
-        result = result if inner is None else inner
-
     def shape(match: Any) -> Any:
         row = without_vectors(as_mapping(match))
-        stored = next((row[key] for key in ("metadata", "fields") if isinstance(row.get(key), Mapping)), {})
+        stored: Mapping[str, Any] = next(
+            (row[key] for key in ("metadata", "fields") if isinstance(row.get(key), Mapping)), {}
+        )
         usual = not keys and "chunk_text" in stored and not _has_text(stored)
         return keyed(row, {"text": "chunk_text"} if usual else keys)
 
-    return take(result, shape, distance=distance, what="matches")
+    return take(_inside(result, ("result", "hits", "matches")), shape, distance=distance, what="matches", rows=True)
+
+
+def _inside(result: Any, names: Sequence[str]) -> Any:
+    """Return what lies under these names, one in the other, as far as they are there."""
+    for name in names:
+        inner = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
+        result = result if inner is None else inner
+    return result
 
 
 def _has_text(row: Mapping[str, Any]) -> bool:

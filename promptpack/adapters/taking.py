@@ -16,54 +16,54 @@ DISTANCE_KEYS = ("distance", "_distance")
 
 
 def take(
-    items: Iterable[Any], shape: Callable[[Any], Any], *, distance: Distance = False, what: str = "items"
+    items: Iterable[Any], shape: Callable[[Any], Any], *, distance: Distance, what: str, rows: bool = False
 ) -> tuple[Source, ...]:
     """Return a source for each item, in their order, with the item as its `origin`.
 
     shape: turns an item into what `promptpack.reading` reads. distance: whether the number beside an item is a distance
-    (lower is better), or the key under which a mapping holds one; the score is then its negative. what: how errors
-    call the input.
+    (lower is better), or, for rows, the key that holds it; the score is then its negative. what: how errors call the
+    input. rows: items are rows of a store; otherwise they may also be (item, number) pairs.
 
     Raises SourceError naming the position of an item that cannot be read, that has an undeclared `distance` and no
     score, or not the key that was named.
     """
-    if not isinstance(distance, bool | str):
+    if not isinstance(distance, bool | str if rows else bool):
         raise OptionError(
-            f"distance: expected True, False or the key of the distance, got {quote(distance)}",
+            f"distance: expected True or False{' or the key of the distance' if rows else ''}, got {quote(distance)}",
             name="distance", given=distance,
         )
     if isinstance(items, str | bytes | Mapping | Set | Source) or not isinstance(items, Iterable):
         raise SourceError(f"{what}: expected a list, got {_kind(items)}", field="sources")
     found = []
     for index, item in enumerate(items):
-        source = _read(item, index, shape, distance)
+        source = _read(item, index, shape, distance, rows)
         if distance and source.score is not None:
             source = replace(source, score=0.0 - source.score)
         found.append(source)
     return tuple(found)
 
 
-def _read(item: Any, index: int, shape: Callable[[Any], Any], distance: Distance) -> Source:
+def _read(item: Any, index: int, shape: Callable[[Any], Any], distance: Distance, rows: bool) -> Source:
+    pair = not rows and isinstance(item, tuple | list) and len(item) == 2
+    inner = item[0] if pair else item
     try:
-        given = item if isinstance(item, Source) else shape(item)
-        if isinstance(given, Mapping):
+        given = inner if isinstance(inner, Source) else shape(inner)
+        if isinstance(given, Mapping) and not pair:
             given = _scored(given, distance)
-    except PromptpackError as error:
-        raise _placed(error, index) from error.__cause__
+    except SourceError as error:
+        if error.index is None:
+            error.index = index
+            error.args = (f"sources[{index}]: {error.args[0]}",)
+        raise
+    except PromptpackError:
+        raise
     except Exception as error:  # a foreign object may raise anything when it is looked at
         raise SourceError(
             f"sources[{index}]: {_kind(item)} cannot be read: {type(error).__name__}: {quote(str(error))}",
             index=index, field="sources",
         ) from error
-    source = read_source(given, index)
-    return source if isinstance(item, Source) else replace(source, origin=item)
-
-
-def _placed(error: PromptpackError, index: int) -> PromptpackError:
-    if isinstance(error, SourceError) and error.index is None:
-        error.index = index
-        error.args = (f"sources[{index}]: {error.args[0]}",)
-    return error
+    source = read_source((given, item[1]) if pair else given, index)
+    return source if isinstance(inner, Source) else replace(source, origin=inner)
 
 
 def _scored(row: Mapping[str, Any], distance: Distance) -> Mapping[str, Any]:
@@ -78,19 +78,21 @@ def _scored(row: Mapping[str, Any], distance: Distance) -> Mapping[str, Any]:
             )
         return row
     keys = (distance,) if isinstance(distance, str) else DISTANCE_KEYS
-    key = next((key for key in keys if row.get(key) is not None), None)
+    metadata = row.get("metadata") if isinstance(distance, str) and isinstance(row.get("metadata"), Mapping) else {}
+    held = {**(metadata or {}), **row}
+    key = next((key for key in keys if held.get(key) is not None), None)
     if key is None:
         if isinstance(distance, str):
             raise SourceError(
-                f"distance: there is nothing under {quote(distance)}; there are "
-                f"{', '.join(quote(one, 20) for one in list(row)[:8]) or 'no keys'}",
+                f"distance: there is nothing under {quote(distance)}; there is "
+                f"{', '.join(quote(one, 20) for one in list(held)[:8]) or 'nothing'}",
                 field="distance",
             )
         return row  # what stands as its score is the distance
-    if not _is_number(row[key]):
-        raise SourceError(f"{key}: expected a number, got {quote(row[key])}", field="distance")
+    if not _is_number(held[key]):
+        raise SourceError(f"{quote(key)}: expected a number, got {quote(held[key])}", field="distance")
     left = {name: value for name, value in row.items() if name != key and name not in SCORE_KEYS}
-    return {**left, "score": row[key]}
+    return {**left, "score": held[key]}
 
 
 def _is_number(value: object) -> bool:

@@ -21,8 +21,6 @@ def fences(text: str) -> list[Span]:
     >>> fences("a\\n```\\n[S1]\\n```\\nb")
     [(2, 14)]
     """
-    if "```" not in text and "~~~" not in text:
-        return []
     found: list[Span] = []
     start, sign = -1, ""
     for match in fence_lines(text):
@@ -39,7 +37,15 @@ def fences(text: str) -> list[Span]:
 
 def fence_lines(text: str, at: int = 0) -> Iterator[re.Match[str]]:
     """Yield the lines from `at` on that begin with the marks of a fence, each as a match of the whole line."""
-    return _patterns()["line"].finditer(text, at)
+    patterns = _patterns()
+    while (run := patterns["run"].search(text, at)) is not None:
+        # What may stand before the marks holds none, so only the first run of a line can be a fence.
+        line = patterns["line"].match(text, max(at, text.rfind("\n", at, run.start()) + 1))
+        if line:
+            yield line
+        at = text.find("\n", run.start()) + 1
+        if not at:
+            return
 
 
 def opens_fence(line: re.Match[str]) -> bool:
@@ -66,5 +72,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "line": re.compile(
             rf"^[ \t>]*+{lead}[ \t>]*+(?P<marks>`{{3,}}+|~{{3,}}+)(?P<rest>[^\n]*+)", re.MULTILINE
         ),
+        "run": re.compile("```|~~~"),
         "lead": re.compile(rf"[ \t>]*+{lead}(?:[-*+]|[0-9]{{1,9}}[.)]?)?[ \t>]*+(?:`{{0,2}}|~{{0,2}})\Z"),
     }

@@ -103,8 +103,9 @@ class Refusals:
     def of(cls, answer: str) -> Refusals:
         """Look through an answer once; linear."""
         text = _fold(answer)
+        signs = set(text)
         phrases, sources, denials = (
-            tuple(one for one in table[text.isascii()] if one in text) for table in _tables()
+            tuple(one for one, own in table if own <= signs and one in text) for table in _tables()
         )
         return cls(phrases, sources, denials if sources else ())
 
@@ -120,10 +121,9 @@ class Refusals:
 
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Return each table whole, and what of it an ASCII text can hold."""
-    tables = _PHRASES, _SOURCES, _DENIALS
-    return tuple((table, tuple(one for one in table if one.isascii())) for table in tables)
+def _tables() -> tuple[tuple[tuple[str, frozenset[str]], ...], ...]:
+    """Return each table with the characters of each phrase: most languages are out at once by their letters."""
+    return tuple(tuple((one, frozenset(one)) for one in table) for table in (_PHRASES, _SOURCES, _DENIALS))
 
 
 def is_refusal(sentence: str) -> bool:

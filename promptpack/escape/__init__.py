@@ -4,9 +4,13 @@ What it does is make the structure of a payload certain: every reserved shape in
 everything else comes through letter for letter, and the exact original can be had back. What it cannot do is
 make a model obey: an instruction in plain words inside a source stays what it is.
 
-Not covered: boundaries in other syntaxes ("END OF SOURCES"), leet spelling (`s0urce_1`), names broken by
-visible characters or by references inside them (`</&#115;ource_1>`), percent or `\\u003c` escapes, an
-unclosed code fence, plain-word instructions, and links that carry data out.
+An opener that the end of a text cuts off (`</`, `<|im_`, `[S1`; in fields every open bracket) is replaced, too, so that
+nothing behind the text can complete it; `promptpack.escape.seams` builds its proof on that.
+
+Not covered: boundaries in other syntaxes ("END OF SOURCES", `[/source_1]`), leet spelling (`s0urce_1`), names broken by
+visible characters or by references inside them (`</&#115;ource_1>`), percent or `\\u003c` escapes, an unclosed code
+fence, a `</source>` without a number where the template writes `<source_1>`, plain-word instructions, and links that
+carry data out.
 """
 
 from __future__ import annotations

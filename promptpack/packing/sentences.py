@@ -30,14 +30,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from promptpack.packing.wordlists import (
-    ABBREVIATIONS,
-    BEFORE_NUMBER,
-    BEFORE_ORDINAL,
-    BEFORE_SMALL,
-    MAY_END,
-    MONTHS,
-)
+from promptpack.packing.wordlists import ABBREVIATIONS, BEFORE_NUMBER, BEFORE_ORDINAL, BEFORE_SMALL, MAY_END, MONTHS
 
 # Marks that end a sentence without a blank after them, and marks that need one.
 _HARD = "。！？｡؟۔।॥։።፧။៕།"

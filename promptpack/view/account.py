@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _TOLD = ("window", "answer", "margin", "system", "history", "question", "frame", "sources", "used", "tools")
 _ALWAYS = ("system", "sources", "question", "free", "answer")  # of interest also where they are 0
+_MEANT = {"enclosures": "of the sources, around their texts", "metadata": "of the enclosures, for shown fields"}
 _DIGITS = 64  # bits of the largest number that is written out
 
 
@@ -55,11 +56,11 @@ def window_parts(budget: Budget) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def further(budget: Budget) -> tuple[tuple[str, int], ...]:
-    """Return the numbers of an account that `window_parts` does not know: what it says besides, by the field's name."""
+def further(budget: Budget) -> tuple[tuple[str, int, str], ...]:
+    """Return what an account says besides, where it is not 0: parts of its parts by name, with what they are of."""
     others = [one.name for one in fields(budget) if one.name not in _TOLD]
-    numbers = [(name, getattr(budget, name)) for name in others]
-    return tuple((name, value) for name, value in numbers if type(value) is int and value)
+    numbers = [(name, getattr(budget, name), _MEANT.get(name, "part of the above")) for name in others]
+    return tuple(one for one in numbers if type(one[1]) is int and one[1])
 
 
 def cells(parts: Sequence[Part], width: int) -> list[int]:

@@ -32,10 +32,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A line across the drawing, at a chance of use."""
+    """A line across the drawing, at a chance of use; shift: pixels from the line down to what is written at it."""
 
     top: str
     chance: str
+    shift: int
 
 
 def points(sources: Sequence[PackedSource]) -> list[Point]:
@@ -65,7 +66,9 @@ def path() -> str:
 
 def grid() -> list[Grid]:
     """Return the lines at which the curve begins, ends and is lowest."""
-    return [Grid(_percent(_y(use_probability(x))), f"{use_probability(x):.0%}") for x in (0.0, 1.0, 0.5)]
+    # In the centre there are points at the lowest one only.
+    lines = ((0.0, -4), (1.0, -4), (0.5, 25))
+    return [Grid(_percent(_y(use_probability(x))), f"{use_probability(x):.0%}", shift) for x, shift in lines]
 
 
 def _named(sources: Sequence[PackedSource], places: Sequence[float]) -> dict[int, str]:

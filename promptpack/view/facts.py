@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from promptpack.errors import OptionError
+from promptpack.shown import shown_date
 from promptpack.view.account import count
 from promptpack.view.runs import line
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from promptpack.payload import PackedSource
     from promptpack.source import Source
 
-_OWN = ("score", "document", "position", "updated", "reliability", "priority", "required", "pinned", "start", "end")
+_OWN = ("score", "document", "position", "updated", "reliability", "priority", "required", "pinned")
 _TIP = 80  # characters of a value in a short description
 
 
@@ -24,7 +25,9 @@ def facts(source: Source) -> tuple[tuple[str, str], ...]:
     >>> facts(Source("a#1", "x", 0.5, required=True))
     (('score', '0.5'), ('required', 'yes'))
     """
-    told = [(name, _value(getattr(source, name))) for name in _OWN if getattr(source, name) not in (None, False, 0)]
+    told = [(name, _value(name, getattr(source, name))) for name in _OWN if _known(name, getattr(source, name))]
+    if source.start is not None and source.end is not None:
+        told.append(("characters", f"{count(source.start)} to {count(source.end)} of its document"))
     if source.cut is not None:
         told.append(("may be cut", f"keeping its {source.cut.keep}, from {count(source.cut.min_tokens)} tokens on"))
     return tuple(told)
@@ -42,7 +45,8 @@ def tip(one: PackedSource, sources: int, chance: str) -> str:
 
 
 def _tip(one: PackedSource, sources: int, chance: str) -> Iterator[str]:
-    yield f"{line(one.label)}: rank {count(one.rank)}, place {count(one.position + 1)} of {count(sources)} ({one.region})"
+    place = f"place {count(one.position + 1)} of {count(sources)} ({one.region})"
+    yield f"{line(one.label)}: rank {count(one.rank)}, {place}"
     yield f"{count(one.tokens)} tokens"
     yield f"{chance} on the curve"
     yield line(", ".join(one.chunk_ids), _TIP)
@@ -51,11 +55,18 @@ def _tip(one: PackedSource, sources: int, chance: str) -> Iterator[str]:
             yield f"{line(name, _TIP)}: {line(value, _TIP)}"
 
 
-def _value(value: Any) -> str:
+def _known(name: str, value: Any) -> bool:
+    return value is not None and value is not False and (name != "priority" or bool(value))
+
+
+def _value(name: str, value: Any) -> str:
     if value is True:
         return "yes"
+    if name == "updated":
+        try:
+            return line(shown_date(value))
+        except OptionError:  # a number that no date can be
+            return "out of range"
     if isinstance(value, str):
         return line(value)
-    if isinstance(value, int):
-        return count(value)
-    return value.isoformat() if isinstance(value, date) else f"{value:.6g}"
+    return count(value) if isinstance(value, int) else f"{float(value):.6g}"

@@ -1,39 +1,56 @@
-"""Tables on standard error: the account of a payload, its sources, what was left out, and a checked answer."""
+"""Tables for the terminal: the account of a payload, its sources, what was left out, and a checked answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from promptpack.shown import visible
+from promptpack.view.account import Part, cells, count, further, window_parts
+from promptpack.view.answer import WRONG_QUOTES
 
 if TYPE_CHECKING:
     from promptpack.citations import Claim, Quotation, Verification
     from promptpack.payload import Payload
     from promptpack.window import Budget
 
-_WRONG = ("elsewhere", "missing")
-_LISTED = 200  # rows of one table; the payload itself has them all
+LISTED = 200  # rows of one table; the payload itself has them all
+_NARROWEST, _WIDEST = 20, 100  # cells of the bar
+_LOOKS = {
+    "system": ("s", "black on magenta"), "tools": ("t", "black on bright_magenta"), "history": ("h", "black on cyan"),
+    "sources": ("#", "white on blue"), "question": ("q", "black on red"), "frame": ("f", "black on white"),
+    "other": ("o", "black on yellow"), "free": (".", "bright_black"), "margin": ("-", "bright_black"),
+    "answer": ("a", "black on green"),
+}
 
 
 def _safe(text: str) -> str:
     return escape(visible(text))
 
 
-def print_payload(payload: Payload, console: Console | None = None) -> None:
-    """Print the account, the sources in prompt order, and what was left out and why."""
+def print_payload(payload: Payload, console: Console | None = None, *, listed: int | None = LISTED) -> None:
+    """Print the window as a bar, the account, the sources in prompt order, and what was left out and why.
+
+    listed: the most rows of one table, None for all; where there are more, the table says how many.
+    """
     out = console or Console(stderr=True)
-    out.print(_budget(payload.budget))
-    out.print(_sources(payload))
+    parts = window_parts(payload.budget)
+    out.print(_bar(parts, max(_NARROWEST, min(out.width, _WIDEST))))
+    out.print(_budget(payload.budget, parts))
+    out.print(_sources(payload, listed))
     if payload.dropped:
-        out.print(_dropped(payload))
+        out.print(_dropped(payload, listed))
     if payload.dropped_turns:
-        out.print(_turns(payload))
-    for place, kind, count in payload.report.escaped[:_LISTED]:
-        out.print(f"escaped in {_safe(place)}: {count} {escape(kind)}", highlight=False)
+        out.print(_turns(payload, listed))
+    for place, kind, times in payload.report.escaped[:listed]:
+        out.print(f"escaped in {_safe(place)}: {count(times)} {_safe(kind)}", highlight=False)
+    if listed is not None and len(payload.report.escaped) > listed:
+        out.print(f"... and in {len(payload.report.escaped) - listed} more", highlight=False)
     for note in payload.report.notes:
         out.print(f"note: {_safe(note)}", highlight=False)
 
@@ -48,8 +65,8 @@ def print_verification(result: Verification, console: Console | None = None) -> 
         ("known", ", ".join(result.known)), ("cited chunks", ", ".join(result.cited)),
         ("unknown", ", ".join(result.unknown)), ("stale", ", ".join(result.stale)),
         ("malformed", ", ".join(one.text[:80] for one in result.malformed)),
-        ("unsupported", "\n".join(_unsupported(one) for one in result.unsupported[:_LISTED])),
-        ("quoted wrongly", "\n".join(_misquoted(one) for one in result.quotes[:_LISTED] if one.found in _WRONG)),
+        ("unsupported", "\n".join(_unsupported(one) for one in result.unsupported[:LISTED])),
+        ("quoted wrongly", "\n".join(_misquoted(one) for one in result.quotes[:LISTED] if one.found in WRONG_QUOTES)),
         ("never cited", ", ".join(result.unused)), ("sentences without", str(len(result.uncited))),
         ("coverage", f"{result.coverage:.0%}"), ("verdict", "ok" if result.ok else "not ok"),
     ]
@@ -68,57 +85,70 @@ def _misquoted(one: Quotation) -> str:
     return f"{visible(one.text[:80])} ({'nowhere' if one.label is None else f'in {one.label}'})"
 
 
-def _budget(budget: Budget) -> Table:
+def _bar(parts: Sequence[Part], width: int) -> Text:
+    """Return the window as one line: each part by its letter, so that it can be read without colours, too."""
+    bar = Text(no_wrap=True, overflow="crop")
+    for part, size in zip(parts, cells(parts, width), strict=True):
+        letter, colour = _LOOKS[part.name]
+        bar.append(letter * size, style=colour)
+    return bar
+
+
+def _budget(budget: Budget, parts: Sequence[Part]) -> Table:
     table = Table(title="budget (tokens)", title_justify="left")
+    table.add_column("")
     table.add_column("part")
     table.add_column("tokens", justify="right")
     table.add_column("of the window", justify="right")
     table.add_column("")
-    packed = budget.used - budget.fixed
-    rows = [
-        ("system", budget.system, ""), ("tools", budget.tools, ""), ("history", budget.history, ""),
-        ("sources", packed, f"of {budget.sources:,} available"), ("question", budget.question, ""),
-        ("frame", budget.frame, "template and roles"), ("free", budget.left, ""), ("margin", budget.margin, ""),
-        ("answer", budget.answer, "reserved"),
-    ]
-    for name, tokens, note in rows:
-        if tokens or name in ("system", "sources", "question", "free", "answer"):
-            table.add_row(name, f"{tokens:,}", f"{tokens / budget.window:.1%}", note)
+    for part in parts:
+        letter, colour = _LOOKS[part.name]
+        table.add_row(Text(letter, style=colour), part.name, count(part.tokens), f"{part.share:.1%}", part.note)
+    for name, tokens, note in further(budget):
+        table.add_row("", _safe(name), count(tokens), "", note)
     table.add_section()
-    table.add_row("window", f"{budget.window:,}", "100.0%", "" if budget.exact else "counts are estimated")
+    table.add_row("", "window", count(budget.window), "100.0%", "" if budget.exact else "counts are estimated")
     return table
 
 
-def _sources(payload: Payload) -> Table:
-    table = Table(title=f"{len(payload.sources)} sources, in prompt order", title_justify="left")
+def _sources(payload: Payload, listed: int | None) -> Table:
+    table = Table(title=f"{len(payload.sources):,} sources, in prompt order", title_justify="left")
     for name in ("label", "region", "rank", "tokens", "chunks"):
         table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
-    for one in payload.sources[:_LISTED]:
+    for one in payload.sources[:listed]:
         cut = "" if one.text == one.source.text else " (not its whole text)"
-        table.add_row(one.label, one.region, str(one.rank), f"{one.tokens:,}", _safe(", ".join(one.chunk_ids) + cut))
-    if len(payload.sources) > _LISTED:
-        table.add_row("...", "", "", "", f"{len(payload.sources) - _LISTED} more")
+        chunks = _safe(", ".join(one.chunk_ids) + cut)
+        table.add_row(_safe(one.label), one.region, count(one.rank), count(one.tokens), chunks)
+    _more(table, len(payload.sources), listed, 4)
     return table
 
 
-def _dropped(payload: Payload) -> Table:
-    table = Table(title=f"{len(payload.dropped)} sources not sent", title_justify="left")
+def _dropped(payload: Payload, listed: int | None) -> Table:
+    table = Table(title=f"{len(payload.dropped):,} sources not sent", title_justify="left")
     table.add_column("rank", justify="right")
     table.add_column("chunk", overflow="fold")
     table.add_column("reason")
     table.add_column("detail", overflow="fold")
-    for out in payload.dropped[:_LISTED]:
-        table.add_row(str(out.rank), _safe(out.source.id), str(out.reason), _safe(out.detail))
-    if len(payload.dropped) > _LISTED:
-        table.add_row("", f"{len(payload.dropped) - _LISTED} more", "", "")
+    for out in payload.dropped[:listed]:
+        table.add_row(count(out.rank), _safe(out.source.id), str(out.reason), _safe(out.detail))
+    _more(table, len(payload.dropped), listed, 1)
     return table
 
 
-def _turns(payload: Payload) -> Table:
-    table = Table(title=f"{len(payload.dropped_turns)} turns not sent", title_justify="left")
+def _turns(payload: Payload, listed: int | None) -> Table:
+    table = Table(title=f"{len(payload.dropped_turns):,} turns not sent", title_justify="left")
     table.add_column("message", justify="right")
     table.add_column("tokens", justify="right")
     table.add_column("detail", overflow="fold")
-    for turn in payload.dropped_turns[:_LISTED]:
-        table.add_row(str(turn.turn.index), f"{turn.size:,}", _safe(turn.detail))
+    for turn in payload.dropped_turns[:listed]:
+        table.add_row(count(turn.turn.index), count(turn.size), _safe(turn.detail))
+    _more(table, len(payload.dropped_turns), listed, 2)
     return table
+
+
+def _more(table: Table, rows: int, listed: int | None, column: int) -> None:
+    """Say how many rows a table leaves out."""
+    if listed is not None and rows > listed:
+        told = [""] * len(table.columns)
+        told[0], told[column] = "...", f"{rows - listed:,} more"
+        table.add_row(*told)

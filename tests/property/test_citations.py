@@ -63,6 +63,26 @@ def test_every_inserted_citation_is_found_with_its_span_and_nothing_else(parts, 
         assert answer[one.start:one.end] == one.text
 
 
+@given(
+    st.lists(st.tuples(plain, st.integers(1, 9999), st.booleans()), max_size=5), st.sampled_from(["S", "Doc", "ref"])
+)
+def test_the_spellings_that_are_a_choice_are_found_where_chosen(parts, prefix):
+    """If it fails, padded numbers, superscripts or another prefix are read elsewhere, or not at all."""
+    digits = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    answer, expected = "", []
+    for text, number, raised in parts:
+        answer += f"{text} "
+        mark = str(number).translate(digits) if raised else f"[{prefix}{number:04}]"
+        expected.append((f"{prefix}{number}", len(answer), len(answer) + len(mark)))
+        answer += f"{mark} "
+    found = read_marks(answer, prefix=prefix, zero_padded=True, superscripts=True)
+    assert [(one.label, one.start, one.end) for one in found.citations] == expected
+    plainly = read_marks(answer, prefix=prefix)
+    assert [one.label for one in plainly.citations] == [
+        f"{prefix}{number}" for _, number, raised in parts if not raised and number > 999
+    ]
+
+
 @given(st.text(alphabet="S1[](),-【】 `<>\"'=:/\\a.\n†\ue200\ue201\ue202|#*~", max_size=60))
 @settings(max_examples=300)
 def test_any_text_is_read_without_an_error_and_with_true_spans(answer):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import case_adapters
 import case_stages
 import case_verify
 from case_build import Given, Outcome, Run, attempt, build, builder
@@ -213,6 +214,7 @@ CALLS: dict[str, Callable[[Given], Run]] = {
     "render_custom": one_build,
     "render_with_each_template": render_with_each_template,
     "cli": command,
+    **case_adapters.CALLS,
     **case_stages.CALLS,
     **case_verify.CALLS,
 }

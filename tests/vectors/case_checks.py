@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from case_adapters import CHECKS as ADAPTER_CHECKS
 from case_build import Check, Outcome, Predicate, Run, case_counter, label_map, payload_text, sent_ids
 from case_calls import flagged
 from case_stage_checks import STAGE_CHECKS
@@ -203,8 +204,8 @@ CHECKS: dict[str, Predicate] = {
     "map_values_unique": map_values_unique, "ids_unique": map_values_unique, "same_payload": same_payload,
     "same_bytes": same_bytes, "same_label_map": same_label_map, "label_stable": label_stable,
     "label_new": label_new, "verify": verify, "int_at_least": int_at_least, "exact_if": exact_if,
-    **TEXT_CHECKS, **STAGE_CHECKS, **VERIFY_CHECKS, "between": between, "flagged_estimate": flagged_estimate,
-    "each": each, "each_index": each_index,
+    **TEXT_CHECKS, **STAGE_CHECKS, **VERIFY_CHECKS, **ADAPTER_CHECKS,
+    "between": between, "flagged_estimate": flagged_estimate, "each": each, "each_index": each_index,
 }
 
 

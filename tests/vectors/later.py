@@ -8,9 +8,7 @@ from __future__ import annotations
 
 KINDS: dict[str, int] = {}
 
-PARTS = {
-    "adapters": 6,
-}
+PARTS: dict[str, int] = {}
 
 IDS: dict[str, int] = {}
 
