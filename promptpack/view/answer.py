@@ -116,7 +116,7 @@ def answer_runs(answer: str, result: Verification) -> list[AnswerRun]:
             at = until
         for label in beside.get(cut, ()):
             number += 1
-            found.append(AnswerRun("beside", label, (kinds[label],), (label,), number))
+            found.append(AnswerRun("beside", label, (kinds.get(label, "unknown"),), (label,), number))
     return found
 
 
@@ -132,7 +132,7 @@ def _atoms(result: Verification) -> Iterator[_Atom]:
             continue
         labels = inside.get((start, end), ())
         if labels:
-            yield _Atom(start, end, _worst(kinds[label] for label in labels), labels, _told(labels))
+            yield _Atom(start, end, _worst(kinds.get(label, "unknown") for label in labels), labels, _told(labels))
         else:
             yield _Atom(start, end, "malformed", (), why.get((start, end), ""))
         at = end

@@ -30,7 +30,7 @@ def compact(payload: Payload) -> str:
     >>> "1 source sent" in compact(PromptBuilder(window=1000).add_sources(["Returns are free."]).render())
     True
     """
-    reasons = Counter(str(out.reason.value) for out in payload.dropped)
+    reasons = Counter(str(out.reason) for out in payload.dropped)
     return environment().get_template("compact.j2").render(
         payload=payload, parts=window_parts(payload.budget), colours=COLOURS, shown=payload.sources[:SHOWN],
         more=max(0, len(payload.sources) - SHOWN), reasons=list(reasons.items()),

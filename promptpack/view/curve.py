@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 _LOW, _HIGH = 0.5, 0.8        # chances of use at the bottom and the top
 _LEFT, _RIGHT = 4.0, 96.0     # percent of the width that the curve takes
-_APART, _NEARER = 7.0, 3.2    # percent between names: for narrow and for wide screens
+_APART, _NEARER = 9.5, 4.0    # percent between names of three signs: for narrow and for wide screens
 _STEPS = 60
+_SIGNS = 8                    # of a label that are written at its point
 _LARGEST = 10**12             # tokens that a point can show the size of
 
 
@@ -74,8 +75,10 @@ def grid() -> list[Grid]:
 def _named(sources: Sequence[PackedSource], places: Sequence[float]) -> dict[int, str]:
     """Return which points bear their name; there is room for few, so the search for it is short."""
     order = sorted(range(len(sources)), key=lambda index: (sources[index].rank, index))
+    signs = max((len(one.label) for one in sources), default=0)
+    longer = max(1.0, min(signs, _SIGNS) / 3)
     named: dict[int, str] = {}
-    for how, apart in (("always", _APART), ("wide", _NEARER)):
+    for how, apart in (("always", _APART * longer), ("wide", _NEARER * longer)):
         for index in order:
             x = _x(places[index])
             if index not in named and all(abs(x - _x(places[other])) >= apart for other in named):

@@ -33,9 +33,15 @@ def facts(source: Source) -> tuple[tuple[str, str], ...]:
     return tuple(told)
 
 
+def worth(one: PackedSource) -> str:
+    """Return what the selection took a passage to be worth."""
+    return _value("value", one.value)
+
+
 def kept_back(one: PackedSource) -> tuple[str, ...]:
     """Return the names of the metadata that the model does not see; their values are not for a page, either."""
-    names = [str.__str__(name) for name in one.source.metadata if isinstance(name, str)]
+    keys = one.source.metadata
+    names = [str.__str__(key) if isinstance(key, str) else f"a key of type {type(key).__name__}" for key in keys]
     return tuple(name for name in names if name not in one.attributes)
 
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpack.plain_data import as_json
+from promptpack.stored_values import as_plain
 from promptpack.version import __version__
 from promptpack.view.account import further, window_parts
 from promptpack.view.answer import WRONG_QUOTES, AnswerRun, answer_runs, checked
 from promptpack.view.curve import grid, path, points
-from promptpack.view.facts import facts, kept_back, tip
+from promptpack.view.facts import facts, kept_back, tip, worth
 from promptpack.view.runs import Run, labelled, line, runs, said
 from promptpack.view.templating import assets, environment
 
@@ -41,6 +41,7 @@ class _Passage:
     runs: list[Run]
     sent: list[Run]
     facts: tuple[tuple[str, str], ...]
+    worth: str
     kept_back: tuple[str, ...]
     cut: bool
     cited: Sequence[int]
@@ -98,11 +99,11 @@ def _passage(
     payload: Payload, one: PackedSource, anchors: Mapping[str, str], cited: Mapping[str, Sequence[int]], told: str
 ) -> _Passage:
     prefix = payload.labels.prefix
-    escaped = payload.layout.escaped.get(one.label) if payload.layout else None
+    escaped = _escaped(payload).get(one.label)
     numbers = cited.get(one.label, ())
     return _Passage(
         one, anchors[one.label], told, runs(one.text, said(one.text, prefix)),
-        [] if escaped is None else runs(escaped), facts(one.source), kept_back(one), one.text != one.source.text,
+        [] if escaped is None else runs(escaped), facts(one.source), worth(one), kept_back(one), one.text != one.source.text,
         numbers[:_BACK], max(0, len(numbers) - _BACK),
     )
 
@@ -120,7 +121,7 @@ def _dropped(payload: Payload) -> Iterator[dict[str, Any]]:
 
 def _messages(payload: Payload) -> Iterator[dict[str, Any]]:
     """Yield each message with its labels marked: those of the library, not those that a passage may speak of."""
-    escaped = payload.layout.escaped if payload.layout else {}
+    escaped = _escaped(payload)
     passages = [escaped.get(one.label, one.text) for one in payload.sources]
     labels = list(payload.labels.carried)
     at = 0
@@ -131,6 +132,12 @@ def _messages(payload: Payload) -> Iterator[dict[str, Any]]:
             "role": message.role, "size": len(text), "runs": runs(text, labelled(text, labels, apart)),
             "more": list(_more(message)),
         }
+
+
+def _escaped(payload: Payload) -> dict[str, str]:
+    """Return the passages that escaping changed; what a layout from elsewhere has that is no text is left out."""
+    given = payload.layout.escaped if payload.layout else {}
+    return {label: text for label, text in given.items() if isinstance(text, str)}
 
 
 def _apart(text: str, passages: Sequence[str], at: int) -> tuple[list[tuple[int, int]], int]:
@@ -159,7 +166,7 @@ def _more(message: Message) -> Iterator[tuple[str, list[Run]]]:
         yield "answers the call", runs(message.tool_call_id)
     for part in message.content if isinstance(message.content, tuple) else ():
         if part.get("type") != "text":
-            yield f"part of type {line(str(part.get('type')), _TITLE)}", runs(line(as_json(part), 10 * _TITLE))
+            yield f"part of type {line(str(part.get('type')), _TITLE)}", runs(line(_pretty(part), 10 * _TITLE))
 
 
 def _answer(result: Verification, pieces: Sequence[AnswerRun], cited: Mapping[str, Sequence[int]]) -> dict[str, Any]:
@@ -185,4 +192,4 @@ def _cited(pieces: Sequence[AnswerRun]) -> dict[str, list[int]]:
 
 
 def _pretty(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return json.dumps(as_plain(value), ensure_ascii=False, indent=2)

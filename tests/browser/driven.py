@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,19 @@ from typing import Any
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-extensions",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--disable-extensions",
     "--mute-audio",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )
+# The ends of the pipe become 3 and 4, whatever numbers they had; then the browser takes the place of this program.
+ARRANGE = """
+import os, sys
+ends = [os.dup2(int(number), spare) for number, spare in zip(sys.argv[1:3], (100, 101))]
+for end, wanted in zip(ends, (3, 4)):
+    os.dup2(end, wanted)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 PATIENCE = 60.0  # seconds for one answer; a busy machine is slow
 
 
@@ -39,15 +49,11 @@ class Browser:
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
 
-        def arrange() -> None:  # in the child: the pipe's ends become 3 and 4, whatever numbers they had
-            low, high = os.dup(theirs_in), os.dup(theirs_out)
-            spare_in, spare_out = os.dup2(low, 100), os.dup2(high, 101)
-            os.dup2(spare_in, 3)
-            os.dup2(spare_out, 4)
-
         self._process = subprocess.Popen(
-            [path, *FLAGS, f"--user-data-dir={profile}", "about:blank"], preexec_fn=arrange, close_fds=False,
-            start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [sys.executable, "-c", ARRANGE, str(theirs_in), str(theirs_out), path, *FLAGS,
+             f"--user-data-dir={profile}", "about:blank"],
+            pass_fds=(theirs_in, theirs_out), start_new_session=True, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(theirs_in)
         os.close(theirs_out)
@@ -127,7 +133,7 @@ class Browser:
 
     def run(self, expression: str) -> Any:
         """Return the value of an expression of JavaScript on the page."""
-        got = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        got = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in got:
             raise RuntimeError(str(got["exceptionDetails"].get("exception", got["exceptionDetails"])))
         return got["result"].get("value")

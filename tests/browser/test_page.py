@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ PWNED = (
 
 def payload(count: int = 6, *more: Source) -> Payload:
     sources = [
-        Source(f"doc-{n}#1", f"Fact number {n}. " + "Lamps can be sent back within 45 days. " * (n % 5 + 1), 1 - n / 100,
-               metadata={"title": f"Returns, part {n}"})
+        Source(
+            f"doc-{n}#1", f"Fact number {n}. " + "Lamps can be sent back within 45 days. " * (n % 5 + 1), 1 - n / 100,
+            metadata={"title": f"Returns, part {n}"},
+        )
         for n in range(count)
     ]
     builder = PromptBuilder(Window(2_000, answer=400, margin=20)).with_system("You are the desk.")
@@ -49,8 +52,8 @@ def test_the_page_loads_itself_and_nothing_else_without_complaints(browser: Brow
     browser.open(address)
     assert requests(browser) == [address]
     assert told(browser, "Log.entryAdded", "Runtime.exceptionThrown") == []
-    assert browser.run("document.querySelector('button').hidden") is False  # the script ran
-    assert browser.run("getComputedStyle(document.querySelector('details')).borderTopStyle") == "solid"  # so did the style
+    assert browser.run("document.querySelector('button').hidden") is False  # the script ran, and the style holds
+    assert browser.run("getComputedStyle(document.querySelector('details')).borderTopStyle") == "solid"
 
 
 def test_hostile_texts_run_nothing_and_load_nothing(browser: Browser, tmp_path: Path) -> None:
@@ -74,9 +77,8 @@ def test_hostile_texts_run_nothing_and_load_nothing(browser: Browser, tmp_path: 
 
 def test_the_policy_stops_what_would_get_through(browser: Browser, tmp_path: Path) -> None:
     """If it fails, the second line of defence is not there: markup that is put into the page would run."""
-    text = payload().to_html().replace(
-        "</main>", "<script>window.pwned = 1</script><img src='https://evil.example/a.png' onerror='window.pwned = 2'></main>"
-    )
+    markup = "<script>window.pwned = 1</script><img src='https://evil.example/a.png' onerror='window.pwned = 2'>"
+    text = payload().to_html().replace("</main>", f"{markup}</main>")
     path = tmp_path / "broken.html"
     path.write_text(text, encoding="utf-8")
     browser.open(path.as_uri())
@@ -89,7 +91,8 @@ def test_the_bar_is_in_proportion(browser: Browser, address: str) -> None:
     """If it fails, the drawing says something other than the numbers."""
     browser.open(address)
     widths = browser.run(
-        "[...document.querySelectorAll('.bar > svg')].map((one) => [one.classList[1], one.getBoundingClientRect().width])"
+        "[...document.querySelectorAll('.bar > svg')]"
+        ".map((one) => [one.classList[1], one.getBoundingClientRect().width])"
     )
     whole = browser.run("document.querySelector('.bar').clientWidth")
     budget = payload().budget
@@ -106,7 +109,8 @@ def test_by_keyboard(browser: Browser, address: str) -> None:
     for _ in range(60):
         browser.press("Tab", 9)
         seen.append(browser.run("""(() => { const one = document.activeElement;
-            return [one.tagName.toLowerCase(), one.getAttribute('href') || '', document.getElementById('told').textContent];
+            const line = document.getElementById('told').textContent;
+            return [one.tagName.toLowerCase(), one.getAttribute('href') || '', line];
         })()"""))
         if seen[-1][0] == "summary":
             break
@@ -182,7 +186,7 @@ def test_what_a_screen_reader_gets(browser: Browser, address: str) -> None:
         assert all(name for found, name in spoken if found == role), role
     headings = browser.run("[...document.querySelectorAll('h1,h2,h3')].map((one) => +one.tagName[1])")
     assert headings[0] == 1
-    assert all(later <= earlier + 1 for earlier, later in zip(headings, headings[1:], strict=False))
+    assert all(later <= earlier + 1 for earlier, later in pairwise(headings))
     assert browser.run("document.documentElement.lang") == "en"
 
 
@@ -205,8 +209,8 @@ def test_the_names_of_the_points_do_not_run_into_one_another(browser: Browser, t
         browser.open(path.as_uri(), width=width)
         boxes = browser.run("""[...document.querySelectorAll('.chart a text')].map((one) => one.getBoundingClientRect())
             .filter((one) => one.width).map((one) => [one.left, one.right]).sort((a, b) => a[0] - b[0])""")
-        assert len(boxes) >= 8
-        assert all(right <= left for (_, right), (left, _) in zip(boxes, boxes[1:], strict=False)), width
+        assert len(boxes) >= 5
+        assert all(right <= left for (_, right), (left, _) in pairwise(boxes)), width
 
 
 def test_dark_and_light_follow_the_system(browser: Browser, address: str) -> None:

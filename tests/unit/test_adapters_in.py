@@ -93,7 +93,7 @@ class TestLangChain:
 
     def test_metadata_never_replace_the_real_values(self) -> None:
         odd = {"id": 7, "text": "other", "score": "high", "chunk": "x", "label": "S9"}
-        (source,) = from_langchain([document("A.", "real", **odd)])
+        (source,) = from_langchain([SimpleNamespace(page_content="A.", metadata=odd, id="real")])
         assert (source.id, source.text, source.score) == ("real", "A.", None)
 
     def test_adding_them_to_a_builder_is_the_same(self) -> None:
@@ -255,10 +255,10 @@ class TestStores:
             (source,) = from_pinecone(result)
             assert (source.id, source.text, source.score, dict(source.metadata)) == ("a", "A.", 0.5, {"k": 1})
         assert from_pinecone([match], distance=True)[0].score == -0.5
-        body = {"id": "a", "score": 1, "metadata": {"body": "A."}}
-        assert from_pinecone([body], keys={"text": "body"})[0].text == "A."
+        own = {"id": "a", "score": 1, "metadata": {"story": "A."}}
+        assert from_pinecone([own], keys={"text": "story"})[0].text == "A."
         with pytest.raises(SourceError, match=r"sources\[0\]: there is no text"):
-            from_pinecone([body])
+            from_pinecone([own])
 
     def test_pgvector(self) -> None:
         row = {"id": 7, "content": "A.", "distance": 0.25, "metadata": '{"title": "T"}', "embedding": np.zeros(3)}

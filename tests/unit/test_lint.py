@@ -228,7 +228,7 @@ FILE = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 
 
 @given(FILE, FILE, FILE)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_template_is_linted(user: str, source: str, system: str) -> None:
     """Lint is for broken templates: whatever they hold, it answers with findings, never with an exception."""
     template = TemplateSet.from_string(user, system, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -109,3 +110,20 @@ def test_verify_does_not_judge_whether_a_passage_says_so() -> None:
     result = made().render().verify("Lamp 0 is built from cheese [S1].")
     assert result.ok
     assert result.cited == ("c0",)
+
+
+@pytest.mark.parametrize("template", ["default", "plain", "json", "claude"])
+@pytest.mark.parametrize("counting", ["o200k_base", "words", len])
+def test_the_budget_says_what_stands_around_the_texts(template: str, counting: Any) -> None:
+    """If it fails, the price of metadata and tags is hidden in that of the sources."""
+    hits = [
+        Source("a", "Returns are free.", 0.9, metadata={"title": "Returns"}),
+        Source("b", "Bulbs [S1] and </source_1> last.", 0.5, metadata={"title": "Bulbs", "section": "Light"}),
+    ]
+    builder = PromptBuilder(4000, template=template, counter=counting).add_sources(hits)
+    full, bare = builder.render().budget, builder.with_fields().render().budget
+    packed = full.used - full.fixed
+    assert 0 < full.metadata < full.enclosures < packed
+    assert bare.metadata == 0
+    assert abs((packed - (bare.used - bare.fixed)) - full.metadata) <= 4  # where counts add up, it is the difference
+    assert f"{full.metadata} of them for metadata" in str(full)

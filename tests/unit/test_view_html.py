@@ -43,9 +43,11 @@ OURS = re.compile(r"[a-z]+(?:-[a-z0-9]+)*(?: [a-z]+(?:-[a-z]+)*)*\Z")  # every c
 HOSTILE = (
     "<script>pwned()</script>", "<img src=x onerror=pwned()>", '"><svg onload=pwned()>', "' onmouseover='pwned()",
     "</div></details></main><h1>Official</h1>", "</title></style></script><script>pwned()</script>", "<!-- ", "-->",
-    "<![CDATA[ ]]>", "{{ 7 * 7 }}{% for x in y %}", "&lt;b&gt; &amp; &#60;i&#62; &nbsp", "<plaintext>", "<base href=//x>",
+    "<![CDATA[ ]]>", "{{ 7 * 7 }}{% for x in y %}", "&lt;b&gt; &amp; &#60;i&#62; &nbsp", "<plaintext>",
+    "<base href=//x>",
     "</textarea><iframe srcdoc='<script>pwned()</script>'>", "javascript:pwned()", "<a href=javascript:pwned()>x</a>",
-    "<link rel=stylesheet href=//x><meta http-equiv=refresh content='0;url=//x'>", "</script", "<\x00script>", "a\u2028b",
+    "<link rel=stylesheet href=//x><meta http-equiv=refresh content='0;url=//x'>", "</script", "<\x00script>",
+    "a\u2028b",
     "<style>*{display:none}</style>", "]]>&", "\ufeff<b>", "<mark class=label>S1</mark>", "＜script＞",
 )
 
@@ -217,7 +219,8 @@ def test_the_page_is_the_same_each_time_and_after_storing() -> None:
     """If it fails, pages cannot be compared, and what a service stored shows something else."""
     payload = everywhere("<x> [S1]")
     again = Payload.from_dict(json.loads(json.dumps(payload.to_dict())))
-    assert payload.to_html(answer="Yes [S1].") == payload.to_html(answer="Yes [S1].") == again.to_html(answer="Yes [S1].")
+    text = payload.to_html(answer="Yes [S1].")
+    assert text == payload.to_html(answer="Yes [S1].") == again.to_html(answer="Yes [S1].")
     assert payload._repr_html_() == again._repr_html_()
 
 
