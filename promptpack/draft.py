@@ -54,7 +54,7 @@ def draft_of(
     sources = [
         _packed(
             label, one.source, one.text, labels.carried[label], made.attributes, one.rank, position, third, price,
-            one.value,
+            one.value, one.ranges,
         )
         for position, (one, label, made, third, price) in enumerate(
             zip(placed, labels.sent, ready, regions(n), prices, strict=True)

@@ -29,7 +29,8 @@ class PackedSource:
     label: how the model cites it. text: what was sent of it, unescaped. chunk_ids: the chunks that it is made of.
     attributes: the shown fields, unescaped, in their order. rank: from 1, before any drop. position: its place
     in the prompt, from 0; region: start, middle or end. tokens: its cost, enclosure included. value: what the
-    selection took it to be worth.
+    selection took it to be worth. ranges: the (start, end) offsets in `source.text` that were sent, where
+    `select="spans"` took a part; empty otherwise.
     """
 
     label: str
@@ -42,6 +43,7 @@ class PackedSource:
     region: Region
     tokens: int
     value: float
+    ranges: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

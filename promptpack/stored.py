@@ -102,6 +102,8 @@ def _packed(one: PackedSource) -> dict[str, Any]:
     raw = flat(one) | {"source": _source(one.source), "chunk_ids": as_plain(list(one.chunk_ids))}
     if one.text == one.source.text:
         del raw["text"]  # nearly always, and the largest part
+    if not one.ranges:
+        del raw["ranges"]
     return raw
 
 
@@ -116,7 +118,16 @@ def _read_packed(data: Mapping[str, Any]) -> PackedSource:
         chunk_ids=texts(data, "chunk_ids"), attributes=attributes, rank=typed(data, "rank", int),
         position=typed(data, "position", int), region=typed(data, "region", str, known=get_args(Region)),
         tokens=typed(data, "tokens", int), value=typed(data, "value", float),
+        ranges=_read_ranges(data["ranges"]) if "ranges" in data else (),
     )
+
+
+def _read_ranges(data: object) -> tuple[tuple[int, int], ...]:
+    if not isinstance(data, list) or any(
+        not isinstance(one, list) or len(one) != 2 or any(type(at) is not int for at in one) for one in data
+    ):
+        raise wrong("ranges", "a list of pairs of offsets", data)
+    return tuple((start, end) for start, end in data)
 
 
 def _dropped(one: Dropped) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def test_imports_go_downward(module: Path) -> None:
 def test_what_goes_upward_is_imported_in_methods_only(part: str, other: str) -> None:
     tree = ast.parse((PACKAGE / f"{part}.py").read_text(encoding="utf-8"))
     inside = {id(node) for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) for node in ast.walk(one)}
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").startswith(f"promptpack.{other}")]
+    name = f"promptpack.{other}"
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").startswith(name)]
     assert found
     assert all(id(node) in inside for node in found)
 

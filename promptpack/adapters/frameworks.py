@@ -85,7 +85,9 @@ def from_vercel_ai(
     if isinstance(results, Mapping) and "ranking" in results:
         results = results["ranking"]
     checked(keys)
-    return take(results, lambda item: keyed(_ranked(item), keys), distance=distance, what="results", rows=True)
+    return take(
+        results, lambda item: keyed(_ranked(item), keys), distance=distance, what="results", rows=True, named=True
+    )
 
 
 def _langchain(item: Any) -> Any:

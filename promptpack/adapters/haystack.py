@@ -16,6 +16,7 @@ from promptpack.adapters.written import builder_of, write_builder
 from promptpack.builder import PromptBuilder
 from promptpack.citations import Verification
 from promptpack.errors import OptionError, quote
+from promptpack.labels import Labels
 from promptpack.payload import PackedSource, Payload
 
 try:
@@ -33,7 +34,8 @@ class PromptPacker:
     gets the label (S1, ...); None leaves it alone. distance: the documents' scores are distances.
 
     Outputs: messages, for a chat generator; prompt, all of it as one text; documents, those that are sent, in that
-    order, with their label; payload, for `AnswerVerifier`. A builder with a reranker needs `run_async`.
+    order, with their label; payload, for `AnswerVerifier`. A builder with a reranker needs `run_async`. In a
+    conversation, `payload.carry_labels()` of the turn before goes in as labels, so that each chunk keeps its name.
     """
 
     def __init__(
@@ -56,22 +58,25 @@ class PromptPacker:
 
     @component.output_types(messages=list[ChatMessage], prompt=str, documents=list[Document], payload=Payload)
     def run(
-        self, documents: list[Document], query: str | None = None, history: list[ChatMessage] | None = None
+        self, documents: list[Document], query: str | None = None, history: list[ChatMessage] | None = None,
+        labels: Labels | None = None,
     ) -> dict[str, Any]:
         """Return the messages, the prompt, the documents that are sent, and the payload."""
-        return self._outputs(self._filled(documents, query, history).render())
+        return self._outputs(self._filled(documents, query, history, labels).render())
 
     @component.output_types(messages=list[ChatMessage], prompt=str, documents=list[Document], payload=Payload)
     async def run_async(
-        self, documents: list[Document], query: str | None = None, history: list[ChatMessage] | None = None
+        self, documents: list[Document], query: str | None = None, history: list[ChatMessage] | None = None,
+        labels: Labels | None = None,
     ) -> dict[str, Any]:
         """Return what `run` does, awaiting the builder's reranker."""
-        return self._outputs(await rendered(self._filled(documents, query, history)))
+        return self._outputs(await rendered(self._filled(documents, query, history, labels)))
 
     def _filled(
-        self, documents: Sequence[Document], query: str | None, history: Sequence[ChatMessage] | None
+        self, documents: Sequence[Document], query: str | None, history: Sequence[ChatMessage] | None,
+        labels: Labels | None,
     ) -> PromptBuilder:
-        return filled(self.builder, from_haystack(documents, distance=self.distance), query, history or ())
+        return filled(self.builder, from_haystack(documents, distance=self.distance), query, history or (), labels)
 
     def _outputs(self, payload: Payload) -> dict[str, Any]:
         return {

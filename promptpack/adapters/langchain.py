@@ -27,6 +27,7 @@ except ImportError as error:
 DOCUMENTS = ("context", "documents", "sources")
 QUESTION = ("question", "input", "query")
 HISTORY = ("chat_history", "history")
+LABELS = ("labels",)
 
 
 class PackedPromptValue(ChatPromptValue):
@@ -44,8 +45,10 @@ class PromptPacker(Runnable[Mapping[str, Any], PackedPromptValue]):
     """A Runnable from retrieved documents and a question to the prompt, which stands where a prompt template does.
 
     builder: what every prompt shares, or a window in tokens. distance: the numbers of (document, number) pairs are
-    distances. documents, question, history: the keys of the input; by default the first of context, documents, sources;
-    of question, input, query; of chat_history, history. Other keys are passed over.
+    distances. documents, question, history, labels: the keys of the input; by default the first of context, documents,
+    sources; of question, input, query; of chat_history, history; and labels. Other keys are passed over.
+
+    In a conversation, `payload.carry_labels()` of the turn before goes in as labels, so that each chunk keeps its name.
 
     In: a mapping with the documents (or pairs), and a question. Out: a `PackedPromptValue`; its `payload` verifies:
 
@@ -60,13 +63,13 @@ class PromptPacker(Runnable[Mapping[str, Any], PackedPromptValue]):
 
     def __init__(
         self, builder: PromptBuilder | int, *, distance: bool = False, documents: str | None = None,
-        question: str | None = None, history: str | None = None,
+        question: str | None = None, history: str | None = None, labels: str | None = None,
     ) -> None:
         self.builder = builder_of(builder)
         self.distance = distance
         self._keys = tuple(
             ((own,) if own is not None else usual)
-            for own, usual in ((documents, DOCUMENTS), (question, QUESTION), (history, HISTORY))
+            for own, usual in ((documents, DOCUMENTS), (question, QUESTION), (history, HISTORY), (labels, LABELS))
         )
 
     def invoke(
@@ -92,7 +95,7 @@ class PromptPacker(Runnable[Mapping[str, Any], PackedPromptValue]):
             raise OptionError(
                 f"input: expected a mapping with {DOCUMENTS[0]} and {QUESTION[0]}, got {quote(given)}", name="input"
             )
-        documents, question, history = (
+        documents, question, history, labels = (
             next((given[key] for key in keys if given.get(key) is not None), None) for keys in self._keys
         )
         if documents is None:
@@ -100,7 +103,8 @@ class PromptPacker(Runnable[Mapping[str, Any], PackedPromptValue]):
             raise OptionError(
                 f"input: there are no documents under {', '.join(self._keys[0])}; there is {there}", name="input"
             )
-        return filled(self.builder, from_langchain(documents, distance=self.distance), question, history or ())
+        sources = from_langchain(documents, distance=self.distance)
+        return filled(self.builder, sources, question, history or (), labels)
 
 
 class DocumentPacker(BaseDocumentCompressor, BaseDocumentTransformer):

@@ -7,6 +7,7 @@ from typing import Any
 
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, quote
+from promptpack.labels import Labels
 from promptpack.message import Message
 from promptpack.payload import PackedSource, Payload
 from promptpack.shapes_in.back import framework_messages
@@ -16,10 +17,13 @@ LABEL = "label"
 
 
 def filled(
-    builder: PromptBuilder, sources: Iterable[Source], question: str | None = None, history: Iterable[Any] = ()
+    builder: PromptBuilder, sources: Iterable[Source], question: str | None = None, history: Iterable[Any] = (),
+    labels: Labels | None = None,
 ) -> PromptBuilder:
-    """Return the builder with sources, and with a question and turns where there are any."""
+    """Return the builder with sources, and with a question, turns and labels of earlier turns where there are any."""
     built = builder.add_sources(sources)
+    if labels is not None:
+        built = built.with_labels(labels)
     turns = list(history)
     if turns:
         built = built.add_history(turns)

@@ -39,7 +39,7 @@ def from_mappings(
             raise SourceError(f"expected a mapping, got {quote(item)}", field="sources")
         return keyed(without_vectors(item), keys)
 
-    return take(items, shape, distance=distance, what="items", rows=True)
+    return take(items, shape, distance=distance, what="items", rows=True, named=True)
 
 
 def from_vector_store_rows(
@@ -55,7 +55,8 @@ def from_vector_store_rows(
     """
     checked(keys)
     return take(
-        rows, lambda row: keyed(without_vectors(as_mapping(row)), keys), distance=distance, what="rows", rows=True
+        rows, lambda row: keyed(without_vectors(as_mapping(row)), keys), distance=distance, what="rows", rows=True,
+        named=True,
     )
 
 
@@ -83,7 +84,7 @@ def from_pgvector_rows(
             named["text"] = named.pop("document")
         return keyed(named, keys)
 
-    return take(rows, shape, distance=distance, what="rows", rows=True)
+    return take(rows, shape, distance=distance, what="rows", rows=True, named=True)
 
 
 def from_qdrant(result: Any, *, keys: Keys = None, distance: bool = False) -> tuple[Source, ...]:

@@ -16,31 +16,26 @@ DISTANCE_KEYS = ("distance", "_distance")
 
 
 def take(
-    items: Iterable[Any], shape: Callable[[Any], Any], *, distance: Distance, what: str, rows: bool = False
+    items: Iterable[Any], shape: Callable[[Any], Any], *, distance: Distance, what: str, rows: bool = False,
+    named: bool = False,
 ) -> tuple[Source, ...]:
     """Return a source for each item, in their order, with the item as its `origin`.
 
     shape: turns an item into what `promptpack.reading` reads. distance: whether the number beside an item is a distance
-    (lower is better), or, for rows, the key that holds it; the score is then its negative. what: how errors call the
-    input. rows: items are rows of a store; otherwise they may also be (item, number) pairs.
+    (lower is better), or where `named`, the key that holds it; the score is then its negative. what: how errors call
+    the input. rows: items are rows of a store; otherwise they may also be (item, number) pairs.
 
     Raises SourceError naming the position of an item that cannot be read, that has an undeclared `distance` and no
     score, or not the key that was named.
     """
-    if not isinstance(distance, bool | str if rows else bool):
+    if not isinstance(distance, bool | str if named else bool):
         raise OptionError(
-            f"distance: expected True or False{' or the key of the distance' if rows else ''}, got {quote(distance)}",
+            f"distance: expected True or False{' or the key of the distance' if named else ''}, got {quote(distance)}",
             name="distance", given=distance,
         )
     if isinstance(items, str | bytes | Mapping | Set | Source) or not isinstance(items, Iterable):
         raise SourceError(f"{what}: expected a list, got {_kind(items)}", field="sources")
-    found = []
-    for index, item in enumerate(items):
-        source = _read(item, index, shape, distance, rows)
-        if distance and source.score is not None:
-            source = replace(source, score=0.0 - source.score)
-        found.append(source)
-    return tuple(found)
+    return tuple([_read(item, index, shape, distance, rows) for index, item in enumerate(items)])
 
 
 def _read(item: Any, index: int, shape: Callable[[Any], Any], distance: Distance, rows: bool) -> Source:
@@ -63,7 +58,10 @@ def _read(item: Any, index: int, shape: Callable[[Any], Any], distance: Distance
             index=index, field="sources",
         ) from error
     source = read_source((given, item[1]) if pair else given, index)
-    return source if isinstance(inner, Source) else replace(source, origin=inner)
+    changes: dict[str, Any] = {} if isinstance(inner, Source) else {"origin": inner}
+    if distance and source.score is not None:
+        changes["score"] = 0.0 - source.score
+    return replace(source, **changes) if changes else source
 
 
 def _scored(row: Mapping[str, Any], distance: Distance) -> Mapping[str, Any]:

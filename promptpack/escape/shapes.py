@@ -142,16 +142,16 @@ def _build(
     odd = rf"(?=[^ -%'-~{known}])(?:&{_STRUCTURAL}|(?!&))"
     first = "".join(sorted({c for s in starts for c in (s[0].lower(), s[0].upper()) if c.isascii()}))
     start = rf"(?:(?=[{re.escape(first)}]|[^ -~])(?:{'|'.join(_any_case(s) for s in _shortest(starts))}))"
+    angles, brackets, closers = map(re.escape, (ANGLES[1:] + WEAK_ANGLES, BRACKETS[1:], BRACKETS_CLOSE[1:]))
+    wide = f"{angles}{brackets}{closers}{special}"
     # After an opening angle: a known start, or a word that runs into something odd, a bar, or a namespace.
     word = rf"[A-Za-z0-9_]*+(?=[^ -%'-9;-{{}}~{known}])(?:[|](?!<)|:{start}|&{_STRUCTURAL}|(?![|:&]))"
     after_angle = (
         rf"{SS}*+(?:{start}|{word}|[sS]{SS}*+(?:>|\Z))|{S}*+[/\\]{SS}*+\Z"
-        rf"|{_SECOND}[/\\]?+[^\t-\rA-RT-~ -@]"
+        rf"|{_SECOND}[/\\]?+[^\t-\rA-RT-~ -@{wide}]"
     )
     after_bracket = rf"{bracket_starts}|{S}{{0,3}}[/\\]?[A-Za-z0-9]*+{odd}"
     reference = reference_to(openers)
-    angles, brackets, closers = map(re.escape, (ANGLES[1:] + WEAK_ANGLES, BRACKETS[1:], BRACKETS_CLOSE[1:]))
-    wide = f"{angles}{brackets}{closers}{special}"
     # One class first, so that the search can skip: what may follow depends on what it found.
     other = (
         rf"[{wide}](?:(?<=[{angles}])(?={after_angle})|(?<=[{brackets}])(?={after_bracket})"

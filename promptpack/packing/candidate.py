@@ -98,6 +98,7 @@ class Placed:
     position: its place in the prompt order, from 0; region: which third of the order that is.
     value: what the selection took it to be worth; cost: its price in tokens, enclosure included.
     chunk_ids: the ids that its label stands for.
+    ranges: the (start, end) offsets in `source.text` that are sent, where the selection took a part; empty otherwise.
     """
 
     source: Source
@@ -108,6 +109,7 @@ class Placed:
     value: float
     cost: int
     chunk_ids: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...] = ()
 
     @property
     def id(self) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from promptpack.errors import BudgetError, quote
 from promptpack.packing.candidate import Candidate, DropReason
@@ -18,11 +19,12 @@ from promptpack.packing.select import Prices, ask, by_density, outside_in, value
 from promptpack.packing.trim import shorten
 from promptpack.protocols import Selector
 
-SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges")
+if TYPE_CHECKING:
+    from promptpack.packing.spans import Spans
+
+SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges", "spans")
 
 _LACKING_ROOM = frozenset({DropReason.OVER_BUDGET, DropReason.AFTER_CUT, DropReason.NOT_SELECTED})
-
-
 # What is not sent, and why; the cost is a lower bound where the detail says "at least".
 Refused = tuple[Candidate, DropReason, int, str]
 
@@ -50,6 +52,7 @@ class Choice:
     refused: list[Refused] = field(default_factory=list)
     flagged: list[str] = field(default_factory=list)
     documents: Counter[str] = field(default_factory=Counter)
+    ranges: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # of what is sent in part, by index
 
     def take(self, candidate: Candidate, text: str, cost: int) -> None:
         """Take a candidate."""
@@ -96,7 +99,7 @@ def choose(
     ranked: Sequence[Candidate],
     budget: int | None,
     *,
-    select: str | Selector,
+    select: str | Selector | Spans,
     limits: Limits,
     prices: Prices,
     question: str | None = None,
@@ -116,7 +119,11 @@ def choose(
     if required:
         _reserve([c for c in ranked if not required.isdisjoint(c.chunk_ids)], choice, budget)
         optional = [c for c in ranked if required.isdisjoint(c.chunk_ids)]
-    if not isinstance(select, str) or select == "optimal":
+    if select == "spans" or not (isinstance(select, str) or callable(select)):
+        from promptpack.packing.spans import Spans, choose_spans
+
+        choose_spans(optional, choice, Spans() if isinstance(select, str) else select)
+    elif not isinstance(select, str) or select == "optimal":
         _whole(optional, choice, select)
     else:
         _fill(_tried(optional, select, prices, prompt_order), choice, select)

@@ -169,9 +169,16 @@ def _without_copies(
 
 def _maybe_equal(texts: Sequence[str]) -> list[int]:
     """Return which texts have first and last words that others have, too; the others equal none and need no folding."""
-    opening = _shared([" ".join(text.split(None, 3)[:3]) for text in texts])
+    opening = _shared([_first_words(text) for text in texts])
     closing = _shared([" ".join(texts[at].rsplit(None, 3)[-3:]) for at in opening])
     return [opening[place] for place in closing]
+
+
+def _first_words(text: str) -> str:
+    words = text[:80].split(None, 3)
+    if len(words) < 4:  # the third may go on
+        words = text.split(None, 3)
+    return " ".join(words[:3])
 
 
 def _shared(keys: Sequence[str]) -> list[int]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from promptpack.packing.dedup import Dedup
     from promptpack.packing.diversity import Diversity
     from promptpack.packing.scoring import Scoring
+    from promptpack.packing.spans import Spans
 
 _candidate, _place = maker(Candidate), maker(Placed)
 DEDUPS = ("off", "exact", "near", "sentences", "merge")
@@ -58,8 +59,8 @@ class Packing:
     min_score: sources with a lower score, or none, are dropped; required ones are not.
     dedup: off, exact, near, sentences, merge, or a Dedup. score: ranks anew: a Scoring or Scorer, or
     "overlap" for the words shared with the question.
-    diversity: a Diversity that reorders. select: top, prefix, density, optimal, priority, edges, or a
-    Selector.
+    diversity: a Diversity that reorders. select: top, prefix, density, optimal, priority, edges, spans (runs of
+    sentences instead of whole sources), a Spans, or a Selector.
     top_k: at most so many sources. min_sources: at least so many, even past the budget (flagged).
     max_per_document: at most so many of one document; the next best ones take the places.
     place: fold, spread, best_first, best_last, buried, document, chronological, auto, or a Placer.
@@ -77,7 +78,7 @@ class Packing:
     score: str | Scoring | Scorer | None = None
     dedup: str | Dedup = "exact"
     diversity: Diversity | None = None
-    select: str | Selector = "top"
+    select: str | Selector | Spans = "top"
     top_k: int | None = None
     min_sources: int | None = None
     max_per_document: int | None = None
@@ -100,7 +101,7 @@ class Packing:
         if isinstance(self.dedup, str) and self.dedup not in DEDUPS:
             raise OptionError.unknown("dedup", self.dedup, DEDUPS)
         if not callable(self.select) and not _is_one_of(self.select, SELECTS):
-            raise OptionError.unknown("select", self.select, SELECTS)
+            self._check_spans()
         placer(self.place)
         self._check("group_by", "the name of a field", lambda value: isinstance(value, str) and bool(value))
         self._check_policies()
@@ -118,6 +119,12 @@ class Packing:
             from promptpack.packing.diversity import Diversity
 
             self._check("diversity", "a Diversity", lambda value: isinstance(value, Diversity))
+
+    def _check_spans(self) -> None:
+        from promptpack.packing.spans import Spans
+
+        if not isinstance(self.select, Spans):
+            raise OptionError.unknown("select", self.select, SELECTS)
 
     def _check(self, name: str, expected: str, fits: Callable[[Any], bool]) -> None:
         value = getattr(self, name)
@@ -281,9 +288,10 @@ def _resolved(
 
 def _placed(choice: Choice, order: Sequence[int]) -> tuple[Placed, ...]:
     placed = []
-    chosen, texts, costs = choice.chosen, choice.texts, choice.costs
+    chosen, texts, costs, parts = choice.chosen, choice.texts, choice.costs, choice.ranges
     for position, (index, third) in enumerate(zip(order, regions(len(order)), strict=True)):
         c = chosen[index]
         value = 1.0 / log2(c.rank + 1) if c.value is None else c.value  # `value_of`, written out
-        placed.append(_place(c.source, texts[index], c.rank, position, third, value, costs[index], c.chunk_ids))
+        ranges = parts.get(c.index, ()) if parts else ()
+        placed.append(_place(c.source, texts[index], c.rank, position, third, value, costs[index], c.chunk_ids, ranges))
     return tuple(placed)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _BACK = 20    # places of an answer that a source leads back to
 _TITLE = 60   # characters of the question in the page's title
+_ASKED = 600  # and at its head
 _OPEN = 3     # so few sources are shown open
 
 
@@ -71,12 +72,14 @@ def page(payload: Payload, verification: Verification | None = None, answer: str
         _passage(payload, point.source, anchors, cited, tip(point.source, len(placed), point.chance))
         for point in placed
     ]
-    question = None if payload.question is None else runs(payload.question)
+    asked = payload.question
+    shortened = asked is not None and len(asked) > _ASKED
     context = {
         **assets(),
         "version": __version__,
-        "title": line(payload.question or "", _TITLE),
-        "question": question,
+        "title": line(asked or "", _TITLE),
+        "question": [] if asked is None else runs(line(asked, _ASKED) if shortened else asked),
+        "shortened": shortened,
         "payload": payload,
         "parts": window_parts(payload.budget),
         "further": further(payload.budget),
@@ -103,8 +106,8 @@ def _passage(
     numbers = cited.get(one.label, ())
     return _Passage(
         one, anchors[one.label], told, runs(one.text, said(one.text, prefix)),
-        [] if escaped is None else runs(escaped), facts(one.source), worth(one), kept_back(one), one.text != one.source.text,
-        numbers[:_BACK], max(0, len(numbers) - _BACK),
+        [] if escaped is None else runs(escaped), facts(one.source), worth(one), kept_back(one),
+        one.text != one.source.text, numbers[:_BACK], max(0, len(numbers) - _BACK),
     )
 
 

@@ -99,7 +99,7 @@ def test_the_bar_is_in_proportion(browser: Browser, address: str) -> None:
     shares = {"answer": 400, "margin": 20, "free": budget.left, "sources": budget.used - budget.fixed}
     found = dict(widths)
     for name, tokens in shares.items():
-        assert abs(found[name] / whole - tokens / 2_000) < 0.005, name
+        assert abs(found[f"part-{name}"] / whole - tokens / 2_000) < 0.005, name
 
 
 def test_by_keyboard(browser: Browser, address: str) -> None:

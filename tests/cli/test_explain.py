@@ -41,7 +41,7 @@ def test_the_tables_are_the_output(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
     assert text.startswith("s")
-    for told in ("sources", "returns#1", "start", "empty#1", "not sent", "800"):
+    for told in ("sources", "returns#1", "middle", "empty#1", "not sent", "800"):
         assert told in text
     assert "\x1b" not in text
     piped = run("-", cwd=folder, stdin=(folder / "payload.json").read_bytes(), COLUMNS="100")

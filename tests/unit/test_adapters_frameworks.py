@@ -1,4 +1,4 @@
-"""The components in real chains and pipelines of the installed frameworks, and the same payload through each of them."""
+"""The components in real chains and pipelines of the installed frameworks, and the same payload through each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptpack import BudgetError, OptionError, Payload, PromptBuilder, Rerank, Source, Window, adapters, presets
+from promptpack import BudgetError, Cut, OptionError, Payload, PromptBuilder, Rerank, Source, Window, adapters, presets
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the frameworks' own
 
@@ -215,6 +215,19 @@ class TestLangChain:
         with pytest.raises(OptionError):
             lc.PromptPacker("model")
 
+    def test_labels_stay_through_a_conversation(self, lc: Any) -> None:
+        """If it fails, [S1] means another passage in the next turn."""
+        packer = lc.PromptPacker(BUILDER)
+        first = packer.invoke({"context": langchain_pairs(), "question": QUESTION}).payload
+        turns = [("user", QUESTION), ("assistant", "45 days [S1].")]
+        given = {"context": langchain_pairs()[2:4], "question": "Money?", "history": turns}
+        second = packer.invoke({**given, "labels": first.carry_labels()}).payload
+        kept = {label: ids for label, ids in first.labels.items() if ids[0] in ("returns#3", "warranty#1")}
+        assert dict(second.labels) == kept
+        assert second.verify("45 days [S1].").stale == ("S1",)
+        with pytest.raises(OptionError, match="labels"):
+            packer.invoke({**given, "labels": {"S1": "returns#1"}})
+
     def test_batches_streams_and_awaiting(self, lc: Any) -> None:
         packer = lc.PromptPacker(BUILDER)
         given = {"context": langchain_pairs(), "question": QUESTION}
@@ -256,15 +269,16 @@ class TestLangChain:
         documents = [document for document, _ in langchain_pairs()]
         found = asyncio.run(lc.DocumentPacker(builder=RERANKED).acompress_documents(documents, QUESTION))
         assert found[0].metadata["relevance_score"] == -39.0
-        cut = Source("long", "One sentence. " * 300, 0.9, cut=presets.Packing and None)
-        assert lc.DocumentPacker(builder=9000).transform_documents([cut])[0].id == "long", "a source becomes a document"
-        made = base = module("langchain_core.documents").Document
+        long = Source("long", "One sentence. " * 300, 0.9, cut=Cut(), metadata={"k": 1})
+        (short,) = lc.DocumentPacker(builder=300).transform_documents([long])
+        assert (short.id, short.metadata) == ("long", {"k": 1, "label": "S1"}), "a source becomes a document"
+        assert 0 < len(short.page_content) < len(long.text)
+        made = module("langchain_core.documents").Document
         texts = ("Wash the filters. Switch off the pump.", "Switch off the pump. Check gauge B.")
         pieces = [made(page_content=text, metadata={"source": "d"}, id=f"d{at}") for at, text in enumerate(texts)]
         merged = lc.DocumentPacker(builder=PromptBuilder(900).with_packing(dedup="merge")).transform_documents(pieces)
         assert [one.page_content for one in merged] == ["Wash the filters. Switch off the pump. Check gauge B."]
         assert merged[0].metadata["chunk_ids"] == ["d0", "d1"]
-        assert isinstance(merged[0], base)
 
 
 class TestLlamaIndex:
@@ -372,9 +386,12 @@ class TestHaystack:
         class Generator:
             """Answers with what it was told to."""
 
+            def __init__(self) -> None:
+                haystack.component.set_input_types(self, messages=list[dataclasses.ChatMessage])
+
             @haystack.component.output_types(replies=list[dataclasses.ChatMessage])
-            def run(self, messages: list[dataclasses.ChatMessage]) -> dict[str, Any]:  # type: ignore[name-defined]
-                assert messages[0].text.startswith("You are brief.")
+            def run(self, **given: Any) -> dict[str, Any]:
+                assert given["messages"][0].text.startswith("You are brief.")
                 return {"replies": [dataclasses.ChatMessage.from_assistant("Within 45 days [S1].")]}
 
         made = haystack.Pipeline()
@@ -447,17 +464,21 @@ class TestHaystack:
     def test_reranking_history_and_awaiting(self, hs: Any) -> None:
         dataclasses = module("haystack.dataclasses")
         call = dataclasses.ToolCall(tool_name="look", arguments={"q": "lamp"}, id="c1")
+        said = dataclasses.ChatMessage
         history = [
-            dataclasses.ChatMessage.from_user("Look."), dataclasses.ChatMessage.from_assistant("", tool_calls=[call]),
-            dataclasses.ChatMessage.from_tool("A lamp.", origin=call), dataclasses.ChatMessage.from_assistant("A lamp."),
+            said.from_user("Look."), said.from_assistant("", tool_calls=[call]),
+            said.from_tool("A lamp.", origin=call), said.from_assistant("It is a lamp."),
         ]
         found = asyncio.run(hs.PromptPacker(RERANKED).run_async(haystack_documents(), QUESTION, history))
         assert found["documents"][0].score == -39.0
         assert found["messages"][1:-1] == history
+        labels = found["payload"].carry_labels()
+        again = hs.PromptPacker(BUILDER).run(haystack_documents()[3:4], "And?", labels=labels)["payload"]
+        assert set(again.labels) < set(found["payload"].labels)
         with pytest.raises(OptionError, match="arender"):
             hs.PromptPacker(RERANKED).run(haystack_documents(), QUESTION)
-        plain = hs.chat_messages(PromptBuilder(900).add_history([("user", "a"), ("assistant", "b")]).render())
-        assert [one.role.value for one in plain] == ["system", "user", "assistant"]
+        plain = PromptBuilder(900).add_history([("user", "a"), ("assistant", "b")]).with_question("q").render()
+        assert [one.role.value for one in hs.chat_messages(plain)] == ["system", "user", "assistant", "user"]
 
     def test_replies_that_cite_what_was_not_sent(self, hs: Any) -> None:
         payload = EXPECTED.render()

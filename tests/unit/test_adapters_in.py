@@ -362,8 +362,9 @@ class TestDistance:
         for wrong in (1, None, 0.5):
             with pytest.raises(OptionError, match="distance: expected True or False or the key"):
                 from_mappings(rows, distance=wrong)  # type: ignore[arg-type]
-        with pytest.raises(OptionError, match="got 'd'"):
-            from_langchain([], distance="d")  # type: ignore[arg-type]
+        for read in (from_langchain, from_llamaindex, from_haystack, from_langgraph_state, from_qdrant, from_pinecone):
+            with pytest.raises(OptionError, match="got 'd'"):
+                read([], distance="d")  # type: ignore[arg-type, operator]
 
     @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
     def test_the_order_is_turned_and_nothing_else(self, numbers: list[float]) -> None:

@@ -33,7 +33,8 @@ WRITTEN: dict[str, set[str]] = {
     },
     "rect": {"class", "width", "height"}, "text": {"class", "x", "y", "dx", "dy", "text-anchor"},
     "line": {"class", "x1", "x2", "y1", "y2"}, "polyline": {"points"}, "circle": {"cx", "cy", "r"},
-    "div": {"class", "dir"}, "table": set(), "caption": {"class"}, "thead": set(), "tbody": set(), "tr": set(),
+    "div": {"class", "dir", "role", "tabindex", "aria-label"},
+    "table": set(), "caption": {"class"}, "thead": set(), "tbody": set(), "tr": set(),
     "th": {"scope", "class"}, "td": {"class"}, "span": {"class", "title", "id", "dir"}, "bdi": set(), "br": set(),
     "button": {"type", "hidden", "aria-pressed", "data-list"}, "details": {"id", "open"}, "summary": set(),
     "dl": set(), "dt": set(), "dd": {"dir"}, "mark": {"class", "title"},
@@ -243,6 +244,8 @@ def test_what_the_page_tells() -> None:
         assert literal(out.source.text) in found.texts
         assert out.detail in found.data
     assert {str(out.reason) for out in payload.dropped} == {"duplicate", "over_budget"}
+    assert all(f", at least {out.cost} tokens" in found.data for out in payload.dropped if "at least" in out.detail)
+    assert any("at least" in out.detail for out in payload.dropped)
     assert all(turn.detail in found.data for turn in payload.dropped_turns)
     assert payload.dropped_turns
     assert "As it is sent, after escaping" in text
@@ -266,6 +269,25 @@ def test_labels_are_marked_in_every_template_set(template: str) -> None:
     assert {"S1", "S2"} <= set(marked)
     assert "and S1.</mark>" not in last
     assert "and S1" in last
+
+
+def test_a_long_question_is_shortened_at_the_head_only() -> None:
+    """If it fails, a long question pushes everything else off the screen, or a part of it is nowhere."""
+    question = "Why? " * 1_000 + "The end."
+    found = check(PromptBuilder(9_000).with_question(question).render().to_html())
+    assert found.data.count("The end.") == 1
+    assert "The beginning of the question" in found.data
+    short = check(PromptBuilder(9_000).with_question("Why?").render().to_html())
+    assert "The beginning of the question" not in short.data
+
+
+def test_labels_from_a_file_are_texts_like_others() -> None:
+    """If it fails, a stored payload whose labels are no labels breaks the page or the file that it is written to."""
+    made = everywhere("x")
+    odd = dataclasses.replace(made.sources[0], label='\ud800"><b>', attributes={"na\udfffme<b>": "va\udfffl<b>"})
+    made = dataclasses.replace(made, sources=(odd, *made.sources[1:]))
+    assert "[U+D800]\"><b>" in check(made.to_html()).data
+    made._repr_html_().encode("utf-8")
 
 
 def test_a_payload_with_nothing_in_it_has_a_page() -> None:

@@ -49,7 +49,8 @@ def test_every_source_is_a_line_where_all_are_asked_for() -> None:
     assert all(f" {one.label} " in whole and f" {one.chunk_ids[0]} " in whole for one in many.sources)
     assert "more" not in whole
     assert "30 more" in shown(many)
-    assert len([line for line in shown(many).splitlines() if " start " in line or " middle " in line or " end " in line]) == LISTED
+    rows = [line for line in shown(many).splitlines() if any(f" {one} " in line for one in ("start", "middle", "end"))]
+    assert len(rows) == LISTED
 
 
 def test_what_was_left_out_and_changed_is_told() -> None:

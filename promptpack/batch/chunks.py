@@ -1,0 +1,145 @@
+"""Rows as they are read: in chunks of bounded size, each row with its place, so that no input has to fit in memory."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+from promptpack.errors import OptionError, SourceError, quote
+
+ROWS = 32  # rows of a chunk: enough to make sending it cheap, few enough to lose little and to start soon
+BYTES = 8_000_000  # of a chunk, as read; a longer row is a chunk of its own
+LARGEST_ROW = 32_000_000  # bytes
+_PIECE = 1_000_000
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One row as it was read: its number from 1, where it starts and how long it is, in bytes; a fault in reading it."""
+
+    number: int
+    offset: int
+    size: int
+    data: Any
+    fault: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The name of a row that has no id; it does not depend on how the input was divided."""
+        return f"at-{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Neighbouring rows. kind: "lines" (JSON as bytes), "pickle", "object", or "arrow" (a record batch in `table`).
+
+    first: the number of the first row. end: where the input goes on after the chunk.
+    """
+
+    kind: str
+    first: int
+    count: int
+    end: int
+    rows: tuple[Raw, ...] = ()
+    table: bytes = b""
+
+    def read(self) -> tuple[Raw, ...]:
+        """Return the rows."""
+        if self.kind == "arrow":
+            from promptpack.batch.parquet import rows_of
+
+            return rows_of(self)
+        return self.rows
+
+    def halves(self) -> tuple[Chunk, Chunk]:
+        """Return the chunk as two, for finding the row that ends its worker."""
+        middle = self.count // 2
+        if self.kind == "arrow":
+            from promptpack.batch.parquet import divided
+
+            return divided(self, middle)
+        return (
+            replace(self, count=middle, rows=self.rows[:middle]),
+            replace(self, first=self.first + middle, count=self.count - middle, rows=self.rows[middle:]),
+        )
+
+
+def read_lines(stream: BinaryIO, *, first: int = 1, start: int = 0, stop: int | None = None,
+               largest: int = LARGEST_ROW) -> Iterator[Chunk]:
+    """Yield the lines of a stream that stands at `start`, in chunks; a line that starts at `stop` or later is left.
+
+    Lines end in a line feed, and what is before it may be a carriage return. A line of more than `largest` bytes is
+    a fault: its first bytes are kept, and no more of it is ever in memory. Raises SourceError where reading fails.
+    """
+    rows: list[Raw] = []
+    offset, number, held = start, first, 0
+    while stop is None or offset < stop:
+        try:
+            line = stream.readline(largest + 2)
+        except (OSError, EOFError, ValueError) as error:
+            raise SourceError(f"input: cannot be read after line {number - 1}: {quote(str(error))}",
+                              field="input") from error
+        if not line:
+            break
+        size, fault = len(line), None
+        if size > largest + 1 and not line.endswith(b"\n"):
+            size += _skip(stream)
+            line, fault = line[:1000], f"row: {size:,} bytes; the most is {largest:,} (--max-row-bytes)"
+        data = line.removesuffix(b"\n").removesuffix(b"\r")
+        if offset == 0:
+            data = data.removeprefix(_BOM)
+        rows.append(Raw(number, offset, size, data, fault))
+        offset, number, held = offset + size, number + 1, held + len(line)
+        if len(rows) >= ROWS or held >= BYTES:
+            yield Chunk("lines", rows[0].number, len(rows), offset, tuple(rows))
+            rows, held = [], 0
+    if rows:
+        yield Chunk("lines", rows[0].number, len(rows), offset, tuple(rows))
+
+
+def _skip(stream: BinaryIO) -> int:
+    """Read to the end of the line and return how many bytes that were."""
+    size = 0
+    while piece := stream.readline(_PIECE):
+        size += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return size
+
+
+def read_objects(rows: Iterable[Any], *, pickled: bool) -> Iterator[Chunk]:
+    """Yield the rows of an iterable in chunks: mappings, or lines of JSON as text or bytes.
+
+    pickled: as bytes, for another process; a row that cannot be pickled carries the fault.
+    """
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise OptionError(f"rows: expected an iterable of rows, got {quote(rows)}", name="rows", given=rows)
+    held: list[Raw] = []
+    size = 0
+    for number, row in enumerate(rows, 1):
+        made = _raw(number, row, pickled)
+        held.append(made)
+        size += made.size
+        if len(held) >= ROWS or size >= BYTES:
+            yield _objects(held, pickled)
+            held, size = [], 0
+    if held:
+        yield _objects(held, pickled)
+
+
+def _raw(number: int, row: Any, pickled: bool) -> Raw:
+    if not pickled:
+        return Raw(number, number - 1, 0, row)
+    try:
+        data = pickle.dumps(row, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # a foreign object raises what it likes
+        fault = f"row: cannot be sent to another process: {type(error).__name__}: {quote(str(error))}"
+        return Raw(number, number - 1, 0, None, fault)
+    return Raw(number, number - 1, len(data), data)
+
+
+def _objects(rows: list[Raw], pickled: bool) -> Chunk:
+    return Chunk("pickle" if pickled else "object", rows[0].number, len(rows), rows[-1].number, tuple(rows))

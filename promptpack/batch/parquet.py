@@ -1,0 +1,107 @@
+"""Parquet: reading rows in chunks, and writing the file from the Arrow messages that a run has staged.
+
+This module is loaded by who asks for it: it needs pyarrow, the extra `batch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from promptpack.batch.arrow import schema
+from promptpack.batch.chunks import BYTES, ROWS, Chunk, Raw
+from promptpack.batch.codecs import need_arrow
+from promptpack.errors import SourceError, quote
+
+GROUP = 64_000_000  # bytes of a row group that is written, as Arrow holds it
+
+
+def read_parquet(path: str, *, skip: int = 0, group: int | None = None) -> Iterator[Chunk]:
+    """Yield the rows of a Parquet file in chunks, after the first `skip`; places are numbers of rows.
+
+    group: only this row group. Raises SourceError where the file cannot be read.
+    """
+    pa = need_arrow()
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            meta = file.metadata
+            start = 0
+            for number in range(meta.num_row_groups):
+                end = start + meta.row_group(number).num_rows
+                if end > skip and (group is None or group == number):
+                    at = start
+                    for batch in file.iter_batches(batch_size=ROWS, row_groups=[number]):
+                        for part in _bounded(batch):
+                            if at >= skip:
+                                yield _chunk(part, at)
+                            at += part.num_rows
+                start = end
+    except (OSError, pa.ArrowException) as error:
+        raise SourceError(f"{path}: cannot be read as Parquet: {quote(str(error))}", field="input") from error
+
+
+def row_groups(path: str) -> int:
+    """Return the number of row groups of a file."""
+    need_arrow()
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_row_groups)
+
+
+def _bounded(batch: Any) -> Iterator[Any]:
+    """Yield a batch, in halves as long as it is too large to be in memory several times."""
+    if batch.num_rows <= 1 or batch.nbytes <= BYTES:
+        yield batch
+        return
+    middle = batch.num_rows // 2
+    yield from _bounded(batch.slice(0, middle))
+    yield from _bounded(batch.slice(middle))
+
+
+def _chunk(batch: Any, start: int) -> Chunk:
+    pa = need_arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return Chunk("arrow", start + 1, batch.num_rows, start + batch.num_rows, table=sink.getvalue().to_pybytes())
+
+
+def rows_of(chunk: Chunk) -> tuple[Raw, ...]:
+    """Return the rows of a chunk that holds a record batch."""
+    rows = _table(chunk).to_pylist()
+    return tuple(Raw(chunk.first + i, chunk.first + i - 1, 0, row) for i, row in enumerate(rows))
+
+
+def divided(chunk: Chunk, middle: int) -> tuple[Chunk, Chunk]:
+    """Return the chunk as two."""
+    batch = _table(chunk).combine_chunks().to_batches()[0]
+    start = chunk.first - 1
+    return _chunk(batch.slice(0, middle), start), _chunk(batch.slice(middle), start + middle)
+
+
+def _table(chunk: Chunk) -> Any:
+    pa = need_arrow()
+    return pa.ipc.open_stream(pa.py_buffer(chunk.table)).read_all()
+
+
+def write_parquet(staged: Path, target: Path) -> None:
+    """Write the messages of a staged file as Parquet: row groups of about 64 MB, Zstandard; the same bytes each time."""
+    pa = need_arrow()
+    import pyarrow.parquet as pq
+
+    known = schema()
+    with pa.OSFile(str(staged), "rb") as source, pq.ParquetWriter(str(target), known, compression="zstd") as writer:
+        held: list[Any] = []
+        size = 0
+        while source.tell() < source.size():
+            batch = pa.ipc.read_record_batch(pa.ipc.read_message(source), known)
+            held.append(batch)
+            size += batch.nbytes
+            if size >= GROUP:
+                writer.write_table(pa.Table.from_batches(held, known))
+                held, size = [], 0
+        if held:
+            writer.write_table(pa.Table.from_batches(held, known))

@@ -1,0 +1,320 @@
+"""From a file of rows to a file of payloads: read, render, write, keep the journal."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from promptpack.batch.chunks import LARGEST_ROW, Chunk, Raw
+from promptpack.batch.codecs import codec_of
+from promptpack.batch.engine import ordered, vocabularies_of, worker_count
+from promptpack.batch.job import Done, Job, Lost, Made
+from promptpack.batch.journal import Journal, State, digest, identity
+from promptpack.batch.outputs import Lock, Outputs, Plan, beside_name, complete
+from promptpack.batch.rows import Failure
+from promptpack.batch.seen import Seen
+from promptpack.batch.shard import Shard
+from promptpack.batch.tally import Summary
+from promptpack.errors import OptionError, PromptpackError, SourceError, quote
+
+ON_ERROR = ("dead-letter", "raise", "skip")
+_EVERY = 2.0  # seconds between two entries of the journal; the result does not depend on it
+
+
+class RowError(PromptpackError, ValueError):
+    """A row has no payload, and the run was to stop there: the `number` of the row, and the `failure`."""
+
+    def __init__(self, message: str, *, number: int, failure: Failure) -> None:
+        super().__init__(message)
+        self.number = number
+        self.failure = failure
+
+
+class StoppedError(PromptpackError, RuntimeError):
+    """A run stopped before its end, for a reason that lies outside of its rows; `rows` are done."""
+
+    def __init__(self, message: str, *, rows: int) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run goes about it.
+
+    workers: processes; None takes as many as there are processors, 0 works in this process. on_error: what becomes of
+    a bad row: "dead-letter" writes it with the reason to `dead` (default: OUT.dead.jsonl), "skip" only counts it,
+    "raise" stops. beside: where the label maps go (default: OUT.labels.jsonl). split: whether to start a new part of
+    the output where the format's limits of a file are reached. resume: go on with a run that was ended. restart: begin
+    anew although there is one. largest_row: the most bytes of a row.
+    """
+
+    workers: int | None = None
+    on_error: str = "dead-letter"
+    dead: str | None = None
+    beside: str | None = None
+    split: bool = False
+    resume: bool = False
+    restart: bool = False
+    largest_row: int = LARGEST_ROW
+
+    def __post_init__(self) -> None:
+        worker_count(self.workers)
+        if self.on_error not in ON_ERROR:
+            raise OptionError.unknown("on_error", self.on_error, ON_ERROR)
+        if self.resume and self.restart:
+            raise OptionError("resume, restart: only one of the two", name="resume", given=True)
+        if isinstance(self.largest_row, bool) or not isinstance(self.largest_row, int) or self.largest_row < 1:
+            raise OptionError(
+                f"largest_row: expected a number of bytes from 1, got {quote(self.largest_row)}", name="largest_row",
+                given=self.largest_row,
+            )
+
+
+Watch = Callable[[State, "int | None"], None]
+
+
+def run_batch(
+    source: str | Path | Shard, target: str | Path, job: Job, options: Options | None = None,
+    *, watch: Watch | None = None,
+) -> Summary:
+    """Render each row of a file into a file; return the totals.
+
+    source: JSON Lines (.gz and .zst are decompressed), Parquet, or "-" for standard input. target: lines, compressed
+    by its ending, Parquet, or "-". Rows come out in the order of the input. The target and the files beside it appear
+    when all is written; until then there are OUT.part and OUT.journal, with which `resume` goes on to the same bytes.
+    watch: called after each chunk with the state and the size of the input in the same unit as `state.position`.
+
+    Raises RowError for the first bad row where on_error is "raise", StoppedError where the input can be read no
+    further, OptionError for options that do not fit together.
+    """
+    chosen = options or Options()
+    shard = Shard.of(source)
+    out = None if str(target) == "-" else Path(target)
+    job = replace(job, codec="plain" if out is None else codec_of(str(out)), largest=job.kind.bytes)
+    if (job.codec == "arrow") != (job.format == "parquet"):
+        raise OptionError(
+            f"format: a file whose name ends in .parquet has the format parquet, and no other has; got {job.format} "
+            f"and {quote(str(target), 200)}", name="format", given=job.format,
+        )
+    plan = _plan(shard, out, job, chosen)
+    with ExitStack() as stack:
+        journal = None
+        if out is not None:
+            if not out.parent.is_dir():
+                raise OptionError(f"output: there is no folder {quote(str(out.parent), 200)}", name="output",
+                                  given=str(target))
+            stack.enter_context(Lock(_beside(out, "lock")))
+            journal = Journal(_beside(out, "journal"), _digest(shard, job, plan, chosen))
+        elif chosen.resume:
+            raise OptionError("resume: standard output cannot be gone on with", name="resume", given=True)
+        elif shard.path != "-":
+            identity(shard.path)
+        state = _begin(journal, plan, chosen)
+        seen = Seen(None if out is None else _beside(out, "ids"), last=state.rows)
+        stack.callback(seen.close)
+        if not state.finished:
+            state = _work(shard, job, plan, chosen, journal, state, seen, watch)
+        complete(plan, state)
+        seen.close()
+        seen.remove()
+        if journal is not None:
+            journal.remove()
+        return state.summary
+
+
+def pack_shard(source: str | Path | Shard, target: str | Path, job: Job, *, workers: int = 0,
+               on_error: str = "dead-letter") -> Summary:
+    """Render one shard of an input into a file of its own, in this process; what a task of a cluster runs.
+
+    The target, its label maps and its dead letters appear when they are complete, the target last; a rerun begins
+    anew. workers: 1 protects against rows that end their process. That no two rows have one id is checked within the
+    shard.
+    """
+    return run_batch(source, target, job, Options(workers=workers, on_error=on_error, restart=True))
+
+
+def _plan(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
+    kind = job.kind
+    beside = dead = None
+    if kind.beside:
+        if out is None and options.beside is None:
+            raise OptionError(
+                f"beside: lines of the format {job.format} have no room for the label maps; say where these go "
+                "(--labels FILE)", name="beside", given=None,
+            )
+        beside = Path(options.beside) if options.beside else beside_name(out or Path(), "labels")
+    elif options.beside is not None:
+        raise OptionError(
+            f"beside: the format {job.format} holds the label maps itself", name="beside", given=options.beside
+        )
+    if options.on_error != "skip":  # "raise" writes none, and a resumed run may
+        dead = Path(options.dead) if options.dead else beside_name(out or Path("stdout"), "dead")
+    if options.split and (job.codec != "plain" or out is None):
+        raise OptionError(
+            "split: parts are plain files, which is what providers take; name an output that is neither compressed "
+            "nor Parquet nor standard output", name="split", given=True,
+        )
+    paths = [one.resolve() for one in (out, beside, dead) if one is not None]
+    if shard.path != "-":
+        paths.append(Path(shard.path).resolve())
+    if len(set(paths)) != len(paths):
+        raise OptionError("output: two of the input, the output and the files beside it are one file", name="output",
+                          given=str(out))
+    return Plan(out, job.codec, beside, dead, (kind.rows, kind.bytes) if options.split else None)
+
+
+def _beside(out: Path, ending: str) -> Path:
+    return out.with_name(f"{out.name}.{ending}")
+
+
+def _digest(shard: Shard, job: Job, plan: Plan, options: Options) -> str:
+    known = None if shard.path == "-" else identity(shard.path)
+    return digest([known, shard.start, shard.stop, shard.group, job, plan, options.largest_row])
+
+
+def finished_before(target: str, options: Options) -> bool:
+    """Tell whether there is nothing to go on with: the output is there, and no journal."""
+    if target == "-" or not options.resume:
+        return False
+    out = Path(target)
+    first = Plan(out, split=(None, None) if options.split else None).part(1)
+    return first.exists() and not _beside(out, "journal").exists()
+
+
+def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
+    """Return where to begin; OptionError where that is not what the options say."""
+    if journal is None:
+        return State()
+    if options.resume:
+        if journal.exists():
+            return journal.read()
+        if plan.part(1).exists():
+            raise OptionError(
+                f"resume: {plan.part(1)} is complete, and there is no {journal.path.name}; leave --resume out to make "
+                "it anew", name="resume", given=True,
+            )
+        return State()
+    if journal.exists() and not options.restart:
+        raise OptionError(
+            f"output: {journal.path} tells of a run that was not finished; go on with --resume, or begin anew with "
+            "--restart", name="output", given=str(plan.out),
+        )
+    if plan.older() and not options.restart:
+        raise OptionError(
+            f"split: {plan.older()[-1]} is there from an earlier run; remove its parts, or choose another name",
+            name="split", given=True,
+        )
+    journal.remove()
+    for path in plan.older(".part"):
+        path.unlink()
+    return State()
+
+
+def _work(
+    shard: Shard, job: Job, plan: Plan, options: Options, journal: Journal | None, state: State, seen: Seen,
+    watch: Watch | None,
+) -> State:
+    outputs = Outputs(plan, state)
+    state = replace(state, sizes=dict(outputs.sizes), parts=[list(one) for one in outputs.parts])
+    total = shard.total()
+    last = time.monotonic()
+    chunks = shard.chunks(
+        sys.stdin.buffer, position=state.position, rows=state.rows, largest=options.largest_row
+    )
+    results = ordered(chunks, job, worker_count(options.workers), vocabularies=vocabularies_of(job.builder))
+
+    def commit() -> None:
+        if journal is not None:
+            outputs.sync()
+            seen.commit()
+            journal.write(state)
+
+    try:
+        for chunk, found in results:
+            done = _without_repeated(job, seen, found)
+            if options.on_error == "raise":
+                _raise_first(done)
+            outputs.write(done, _dead(chunk, done) if plan.dead is not None else [])
+            state = _after(state, chunk, done, outputs)
+            if watch is not None:
+                watch(state, total)
+            if time.monotonic() - last >= _EVERY:
+                commit()
+                last = time.monotonic()
+        state = replace(state, finished=True)
+    except SourceError as error:
+        raise StoppedError(f"stopped after {state.rows:,} rows: {error}", rows=state.rows) from error
+    finally:
+        results.close()
+        try:
+            commit()
+        finally:
+            outputs.close()
+    return state
+
+
+def _without_repeated(job: Job, seen: Seen, done: Done) -> Done:
+    made = [one for one in done.entries if isinstance(one, Made)]
+    twice = seen.add([(one.number, one.key) for one in made])
+    if not twice:
+        return done
+    return job.without(done, {
+        one.number: Failure(
+            "DuplicateIdError", f"id: {quote(one.id)} names row {twice[one.number]}, too", one.id
+        )
+        for one in made if one.number in twice
+    })
+
+
+def _raise_first(done: Done) -> None:
+    for one in done.entries:
+        if isinstance(one, Lost):
+            name = "" if one.failure.id is None else f" ({quote(one.failure.id)})"
+            raise RowError(f"row {one.number}{name}: {one.failure.message}", number=one.number, failure=one.failure)
+
+
+def _after(state: State, chunk: Chunk, done: Done, outputs: Outputs) -> State:
+    summary = copy.deepcopy(state.summary)  # the state changes as a whole, or not at all
+    for one in done.entries:
+        if isinstance(one, Lost):
+            summary.fail(one.failure.type)
+        else:
+            summary.add(one.tally)
+    return State(
+        chunk.end, state.rows + chunk.count, dict(outputs.sizes), [list(one) for one in outputs.parts], summary
+    )
+
+
+def _dead(chunk: Chunk, done: Done) -> list[bytes]:
+    lost = {one.number: one.failure for one in done.entries if isinstance(one, Lost)}
+    return [dead_line(raw, lost[raw.number]) for raw in chunk.read() if raw.number in lost] if lost else []
+
+
+def dead_line(raw: Raw, failure: Failure) -> bytes:
+    """Return the line that tells of a bad row: where it is, what is wrong, and the row itself as it came.
+
+    `row` is the line; `row_base64` where it is not UTF-8; `row_start` of a line that is too long to be kept.
+    """
+    said: dict[str, Any] = {
+        "line": raw.number, "offset": raw.offset, "id": failure.id,
+        "error": {"type": failure.type, "message": failure.message},
+    }
+    if raw.fault is not None:
+        said |= {"bytes": raw.size, "row_start": bytes(raw.data or b"").decode("utf-8", "backslashreplace")}
+    elif isinstance(raw.data, bytes):
+        try:
+            said["row"] = raw.data.decode("utf-8")
+        except UnicodeDecodeError:
+            said["row_base64"] = base64.b64encode(raw.data).decode()
+    else:
+        said["row"] = raw.data
+    return json.dumps(said, ensure_ascii=True, default=str).encode() + b"\n"

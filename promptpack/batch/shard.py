@@ -1,0 +1,123 @@
+"""Parts of an input that can be worked on apart: a whole file, a byte range of lines, a row group of Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from promptpack.batch.chunks import LARGEST_ROW, Chunk, read_lines
+from promptpack.batch.codecs import codec_of, open_lines
+from promptpack.errors import OptionError, SourceError, quote
+
+SIZE = 64_000_000  # bytes of a shard
+_PIECE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What is to be read. start, stop: bytes of a file of lines, at the ends of lines; group: a row group of Parquet.
+
+    Numbers of rows count within the shard where it does not start at 0; the names of rows without ids follow from
+    their places in the file, so that they are the same however it is divided.
+    """
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+    group: int | None = None
+
+    @classmethod
+    def of(cls, value: str | Path | Shard) -> Shard:
+        """Return a shard as it is, and a path as the whole file ("-" is standard input)."""
+        if isinstance(value, Shard):
+            return value
+        if not isinstance(value, str | Path) or not str(value):
+            raise OptionError(f"input: expected a path, got {quote(value)}", name="input", given=value)
+        return cls(str(value))
+
+    @property
+    def parquet(self) -> bool:
+        """Whether the file is Parquet, by its name."""
+        return self.path != "-" and Path(self.path).suffix.lower() in (".parquet", ".pq")
+
+    def total(self) -> int | None:
+        """Return the size in the unit of positions: bytes, or rows of Parquet; None where it is not known."""
+        if self.path == "-" or self.group is not None:
+            return None
+        if self.parquet:
+            import pyarrow.parquet as pq
+
+            return int(pq.read_metadata(self.path).num_rows)
+        if codec_of(self.path) != "plain":
+            return None
+        return (Path(self.path).stat().st_size if self.stop is None else self.stop) - self.start
+
+    def chunks(self, stdin: BinaryIO, *, position: int = 0, rows: int = 0, largest: int = LARGEST_ROW
+               ) -> Iterator[Chunk]:
+        """Yield the rows from a position on, of which `rows` come before; SourceError where the input cannot be read."""
+        if self.parquet:
+            from promptpack.batch.parquet import read_parquet
+
+            yield from read_parquet(self.path, skip=position, group=self.group)
+            return
+        at = max(position, self.start)
+        stream = stdin if self.path == "-" else open_lines(self.path)
+        try:
+            if self.path != "-" and codec_of(self.path) == "plain":
+                stream.seek(at)
+            else:
+                _pass_over(stream, at)
+            yield from read_lines(stream, first=rows + 1, start=at, stop=self.stop, largest=largest)
+        finally:
+            if self.path != "-":
+                stream.close()
+
+
+def _pass_over(stream: BinaryIO, count: int) -> None:
+    """Read what a run has read before; SourceError where there is less."""
+    left = count
+    while left:
+        try:
+            piece = stream.read(min(left, _PIECE))
+        except (OSError, EOFError, ValueError) as error:
+            raise SourceError(f"input: cannot be read: {quote(str(error))}", field="input") from error
+        if not piece:
+            raise SourceError(
+                f"input: ends before byte {count}, up to which the unfinished run has read it", field="input"
+            )
+        left -= len(piece)
+
+
+def shards(path: str | Path, size: int = SIZE) -> list[Shard]:
+    """Divide a file: lines into ranges of about `size` bytes, Parquet into row groups; others are one shard.
+
+    Reads no more than the lines at the cuts.
+
+    >>> shards("-")
+    [Shard(path='-', start=0, stop=None, group=None)]
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise OptionError(f"size: expected a number of bytes from 1, got {quote(size)}", name="size", given=size)
+    whole = Shard.of(path)
+    if whole.path == "-":
+        return [whole]
+    if whole.parquet:
+        from promptpack.batch.parquet import row_groups
+
+        return [Shard(whole.path, group=number) for number in range(row_groups(whole.path))]
+    if codec_of(whole.path) != "plain":
+        return [whole]
+    cuts = [0]
+    with open_lines(whole.path) as file:
+        end = file.seek(0, os.SEEK_END)
+        while cuts[-1] + size < end:
+            file.seek(cuts[-1] + size - 1)
+            while (piece := file.readline(_PIECE)) and not piece.endswith(b"\n"):
+                pass
+            if not piece or file.tell() >= end:
+                break
+            cuts.append(file.tell())
+    return [Shard(whole.path, start, stop) for start, stop in zip(cuts, [*cuts[1:], end], strict=True)]

@@ -1,0 +1,46 @@
+"""Inside a worker: the work is unpickled once, chunks are marked as they begin, and a dead parent ends the process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import wait
+from typing import Any
+
+PRELOAD = "PROMPTPACK_PRELOAD"  # names the vocabularies to load, for `promptpack.batch.preload`
+_work: Callable[[Any], Any] | None = None
+_packed = b""
+_begun: Any = None
+
+
+def start(packed: bytes, begun: Any) -> None:
+    """Set up a worker: it leaves Ctrl-C to its parent, and does not outlive it."""
+    global _packed, _begun, _work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _packed, _begun, _work = packed, begun, None
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)  # nobody is left who could read a result
+
+
+def run(chunk: Any, slot: int) -> Any:
+    """Do the work on a chunk. The slot is marked first, so that the parent knows what a dead worker was at."""
+    global _work
+    _begun[slot] = 1
+    if _work is None:  # here, where an exception reaches the parent
+        _work = pickle.loads(_packed)  # noqa: S301  # the parent's own bytes
+    return _work(chunk)
+
+
+def alive() -> int:
+    """Say that workers can start at all."""
+    return os.getpid()

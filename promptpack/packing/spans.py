@@ -1,0 +1,167 @@
+"""select="spans": the most valuable runs of neighbouring sentences that fit, at most one of each source.
+
+A whole chunk is often too large a unit: what is asked for stands in one of its sentences. The options of a source are
+the runs of its units (`spans_text.units`), the whole text among them. A run is worth the sum of its units
+(`spans_values`), less half of its first one, which may rest on what stood before it; not where the run opens the text,
+or where what stood before it is sent elsewhere. A unit that occurs again within one document counts once, in the
+candidate that is likeliest to hold the answer. The choice is exact (`spans_choice`).
+
+Without a question, or where no candidate has a word of it, there is nothing to tell sentences apart: then what "top"
+takes is taken, and runs fill what that leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from promptpack.errors import OptionError, quote
+from promptpack.packing.candidate import Candidate, DropReason
+from promptpack.packing.ranking import is_finite
+from promptpack.packing.scorers import check_finite
+from promptpack.packing.select import greedy
+from promptpack.packing.spans_repeats import Repeats, counted
+from promptpack.packing.spans_runs import SCALE, Runs, chosen_runs
+from promptpack.packing.spans_text import units
+from promptpack.packing.spans_values import below_best, by_score, features, valued
+
+if TYPE_CHECKING:
+    from promptpack.packing.choose import Choice
+
+SentenceScorer = Callable[[str, Sequence[str]], Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The selection by spans, with a scorer of sentences of your own.
+
+    scorer: called once as `scorer(question, sentences)` with the units of all candidates; gives one finite number for
+    each, higher is better, on any scale: a cross-encoder, or cosines of an embedding model. weight * (number - best) /
+    deviation is added to the log-odds of each unit. None: the lexical value alone, like `select="spans"`.
+
+    Scores of sources, from a retriever or a reranker, count in any case. Raises OptionError for what is no scorer, and
+    for a weight that is not above 0.
+
+    >>> Spans(lambda question, sentences: [float(len(one)) for one in sentences]).weight
+    1.0
+    """
+
+    scorer: SentenceScorer | None = None
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.scorer is not None and not callable(self.scorer):
+            message = f"Spans.scorer: expected a function of a question and sentences, got {quote(self.scorer)}"
+            raise OptionError(message, name="scorer", given=self.scorer)
+        check_finite("Spans.weight", self.weight)
+        if self.weight <= 0:
+            message = f"Spans.weight: expected a number above 0, got {quote(self.weight)}"
+            raise OptionError(message, name="weight", given=self.weight)
+
+
+def choose_spans(candidates: Sequence[Candidate], choice: Choice, policy: Spans) -> None:
+    """Take the best runs of candidates in rank order into a choice, and refuse the others.
+
+    A candidate whose text is no longer that of its source (merged, freed of repeats) is taken whole or not at all, so
+    that ranges are always those of the source. Limits in number admit candidates in rank order.
+    """
+    pool = _admitted(candidates, choice)
+    if choice.left is None:
+        choice.take_all(pool)
+        return
+    spans = [_units(one) for one in pool]
+    texts = [[one.text[a:b] for a, b in own] for one, own in zip(pool, spans, strict=True)]
+    values, matched = unit_values(pool, texts, choice.question, policy)
+    first: set[int] = set()
+    if not matched:
+        costs = choice.prices.all(pool)
+        first = set(greedy(range(len(pool)), costs, choice.left))
+    repeats = Repeats()
+    for one, text in zip(choice.chosen, choice.texts, strict=True):
+        _sent(one.source.document, [text[a:b] for a, b in units(text)], repeats)
+    for k in sorted(first):
+        _sent(pool[k].source.document, texts[k], repeats)
+        choice.take(replace(pool[k], value=sum(values[k])), pool[k].text, choice.prices.whole(pool[k]))
+    rest = [k for k in range(len(pool)) if k not in first]
+    worth = counted(
+        [values[k] for k in rest], [texts[k] for k in rest], [pool[k].source.document for k in rest], repeats
+    )
+    runs = [Runs(pool[k], spans[k], own, choice.prices) for k, own in zip(rest, worth, strict=True)]
+    _take(runs, choice)
+
+
+def _sent(document: str | None, texts: Sequence[str], repeats: Repeats) -> None:
+    if document is not None:
+        for text in texts:
+            repeats.add(document, text, None)
+
+
+def unit_values(
+    pool: Sequence[Candidate], texts: Sequence[Sequence[str]], question: str | None, policy: Spans
+) -> tuple[list[list[float]], bool]:
+    """Return the probability of each unit, by candidate, and whether the question told anything about them."""
+    if question and question.strip():
+        found = features(pool, texts, question)
+        if found.matched or policy.scorer is not None:
+            extra = None if policy.scorer is None else _scored(policy, question, texts)
+            return valued(found, extra), True
+    return by_score(pool, texts), False
+
+
+def _scored(policy: Spans, question: str, texts: Sequence[Sequence[str]]) -> list[list[float]]:
+    flat = [text for own in texts for text in own]
+    answer = policy.scorer(question, flat) if policy.scorer is not None else ()
+    try:
+        numbers = [float(number) for number in answer]
+    except (TypeError, ValueError, OverflowError) as error:
+        message = f"Spans.scorer: expected one number for each sentence, got {quote(answer)} ({error})"
+        raise OptionError(message, name="scorer", given=policy.scorer) from error
+    if len(numbers) != len(flat) or not all(map(is_finite, numbers)):
+        what = f"{len(numbers)} numbers for {len(flat)} sentences" if len(numbers) != len(flat) else "no finite number"
+        raise OptionError(f"Spans.scorer: the scorer gave {what}", name="scorer", given=policy.scorer)
+    scaled = iter(below_best(numbers))
+    return [[policy.weight * next(scaled) for _ in own] for own in texts]
+
+
+def _units(candidate: Candidate) -> list[tuple[int, int]]:
+    """Return the units that may be sent apart: a text that is empty or changed is one."""
+    text = candidate.text
+    return (units(text) if text == candidate.source.text else []) or [(0, len(text))]
+
+
+def _admitted(candidates: Sequence[Candidate], choice: Choice) -> list[Candidate]:
+    pool: list[Candidate] = []
+    before = choice.documents.copy()
+    for candidate in candidates:
+        limit = choice.limited(candidate, len(pool))
+        if limit:
+            choice.refuse(candidate, *limit)
+            continue
+        pool.append(candidate)
+        if choice.limits.max_per_document is not None and candidate.source.document is not None:
+            choice.documents[candidate.source.document] += 1
+    choice.documents = before
+    return pool
+
+
+def _take(runs: Sequence[Runs], choice: Choice) -> None:
+    left = choice.left or 0
+    taken = chosen_runs(runs, left)
+    for run, at in zip(runs, taken, strict=True):
+        candidate = run.candidate
+        if at is None:
+            least = run.least()
+            if least > left:
+                detail = f"its least run needs {least} tokens, {left} left"
+                choice.refused.append((candidate, DropReason.OVER_BUDGET, run.whole, detail))
+            else:
+                worth = run.value(0, len(run.units) - 1) / SCALE
+                why = f"worth {worth:.3g} whole; the runs chosen are worth more together"
+                choice.refuse(candidate, DropReason.NOT_SELECTED, why)
+            continue
+        start, end = run.range(*at)
+        text = candidate.text[start:end]
+        choice.take(replace(candidate, value=run.value(*at) / SCALE), text, run.cost(*at))
+        if (start, end) != (0, len(candidate.text)):
+            choice.ranges[candidate.index] = ((start, end),)

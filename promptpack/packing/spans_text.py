@@ -1,0 +1,146 @@
+"""Units and terms: what a chunk is divided into, and which words two texts have in common, in every script.
+
+A unit is a sentence, or several short ones: a heading, a list's number or "Yes." says little alone, so what is short
+goes with what follows it. A term is the start of a word; scripts without blanks between words give runs of characters.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from promptpack.packing import sentences
+from promptpack.packing.edges import spans
+from promptpack.packing.similarity import folded
+
+# A unit has at least so many columns; one of a script whose characters are words or syllables counts three.
+LEAST = 40
+_WIDE_COLUMNS = 3
+# Words are compared by so many of their first characters: endings differ (Refund, refunds; Verordnung, Verordnungen).
+STEM = 6
+
+_ASCII_DIGIT = re.compile("[0-9]")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+
+
+@functools.cache
+def _patterns() -> tuple[Any, Any, Any]:
+    import regex
+
+    pairs = r"\p{Han}\p{Hiragana}\p{Katakana}"
+    triples = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    return (
+        regex.compile(rf"([{pairs}]+)|([{triples}]+)|(?:(?![{pairs}{triples}])[\p{{L}}\p{{M}}\p{{N}}])+"),
+        regex.compile(r"[\u2e80-\uffdc]"),
+        regex.compile(r"\p{Nd}"),
+    )
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of a text, in order, repeats and all.
+
+    Case-folded runs of letters, marks and digits, cut to their first 6 characters; in Chinese and Japanese every two
+    neighbouring characters, in Thai, Lao, Khmer and Burmese every three. Linear in the length of the text.
+
+    >>> terms("The Refunds, 30 days")
+    ['the', 'refund', '30', 'days']
+    >>> terms("東京都")
+    ['東京', '京都']
+    """
+    if text.isascii():
+        return [word[:STEM] for word in _ASCII_WORD.findall(text.lower())]
+    found: list[str] = []
+    for match in _patterns()[0].finditer(folded(text).casefold()):
+        run = match[0]
+        size = 2 if match[1] else 3 if match[2] else 0
+        if size:
+            found += [run[i:i + size] for i in range(len(run) - size + 1)] or [run]
+        else:
+            found.append(run[:STEM])
+    return found
+
+
+def has_digits(text: str) -> bool:
+    """Tell whether there is a decimal digit of any script in a text.
+
+    >>> has_digits("In 1999."), has_digits("२०"), has_digits("None.")
+    (True, True, False)
+    """
+    return _patterns()[2].search(text) is not None if not text.isascii() else _ASCII_DIGIT.search(text) is not None
+
+
+def units(text: str) -> list[tuple[int, int]]:
+    """Return the units of a text as (start, end) offsets, trimmed of white space, in order.
+
+    Sentences, where one shorter than 40 columns goes together with the next, and the last one with the one before it.
+    They cover every character that is not white space, and no edge is inside a grapheme cluster. Linear.
+
+    >>> text = "Fees\\n\\nThe fee for late payment is 5 euros a day. It is due at the end of each calendar month."
+    >>> [text[start:end] for start, end in units(text)]
+    ['Fees\\n\\nThe fee for late payment is 5 euros a day.', 'It is due at the end of each calendar month.']
+    """
+    # No cluster goes across the edges of sentences in ASCII, which are trimmed of white space.
+    ascii_text = text.isascii()
+    each = sentences.spans(text) if ascii_text else list(zip(*spans(text, "sentence"), strict=True))
+    found: list[tuple[int, int]] = []
+    opened: int | None = None
+    for start, end in each:
+        opened = start if opened is None else opened
+        if end - opened >= LEAST or (not ascii_text and _columns(text, opened, end) >= LEAST):
+            found.append((opened, end))
+            opened = None
+    if opened is not None:
+        found.append((found.pop()[0] if found else opened, each[-1][1]))
+    return found
+
+
+def _columns(text: str, start: int, end: int) -> int:
+    return end - start + (_WIDE_COLUMNS - 1) * len(_patterns()[1].findall(text, start, end))
+
+
+def names(text: str, title: str) -> bool:
+    """Tell whether a text names a title: as a whole word where words are spaced; both are case-folded already.
+
+    >>> names("they met in paris.", "paris"), names("a comparison", "paris")
+    (True, False)
+    """
+    at = text.find(title)
+    while at >= 0:
+        if not (_joins(text, at) or _joins(text, at + len(title))):
+            return True
+        at = text.find(title, at + 1)
+    return False
+
+
+def _joins(text: str, at: int) -> bool:
+    """Tell whether a word runs on across a place; scripts without blanks have no such places."""
+    if at <= 0 or at >= len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    return before < "\u0e00" and after < "\u0e00" and before.isalnum() and after.isalnum()
+
+
+def named_as(title: object) -> str | None:
+    """Return a title as other texts would name it: case-folded, without a bracket at its end; None if too short.
+
+    >>> named_as("Mercury (planet)"), named_as("It"), named_as(None)
+    ('mercury', None, None)
+    """
+    if not isinstance(title, str):
+        return None
+    name = folded(title).casefold()
+    if name.endswith(")") and " (" in name:
+        name = name[:name.rindex(" (")].strip()
+    return name if len(name) >= 3 or (len(name) == 2 and not name.isascii()) else None
+
+
+def pairs_in(found: Sequence[str], asked: frozenset[tuple[str, str]]) -> int:
+    """Return how many different neighbouring pairs of the question's terms a text has side by side.
+
+    >>> pairs_in(["late", "fee", "due"], frozenset({("late", "fee"), ("fee", "is")}))
+    1
+    """
+    return len(asked.intersection(pairwise(found))) if asked else 0
