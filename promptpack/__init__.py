@@ -46,6 +46,9 @@ _HOMES = {
     "TemplateRenderError": "errors", "RerankError": "errors", "CitationError": "errors",
 }
 
+# Modules that are used by their names, `promptpack.presets.chat(8192)`; they, too, are loaded on first use.
+_MODULES = ("adapters", "evaluation", "presets", "rerankers")
+
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
@@ -116,10 +119,12 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
-    if home is None:
+    if home is None and name not in _MODULES:
         raise AttributeError(f"module 'promptpack' has no attribute {name!r}")
     import importlib
 
+    if home is None:
+        return importlib.import_module(f"promptpack.{name}")
     value = getattr(importlib.import_module(f"promptpack.{home}"), name)
     globals()[name] = value
     return value

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from promptpack.cli_batch import batch, batch_verify
 from promptpack.cli_bench import bench
 from promptpack.cli_common import emit, reported
 from promptpack.cli_eval import evaluate
@@ -163,6 +164,8 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
+main.add_command(batch)
+main.add_command(batch_verify)
 main.add_command(bench)
 main.add_command(explain_command)
 main.add_command(models_command)

@@ -75,7 +75,7 @@ class Guard:
                 template=where,
             )
         hidden = [self._veiled(view) for view in views()]
-        turns = [self._veiled(turn) for turn in history]
+        turns = tuple(self._veiled(turn) for turn in history)  # of the same kind as those that they stand for
         asked: Any = veil(question) if question else Markup("")
         meant = scan(render(SourceList([view.block for view in hidden], hidden), asked, turns), self._rules)
         compare(found, meant, template=where, hint=LEFT if self._foreign else HINT)

@@ -15,19 +15,27 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import OptionError, SourceError, TemplateRenderError, quote
+from promptpack.escape import LiveLabels, Rules, escape_text
 from promptpack.message import INSTRUCTIONS
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from promptpack.draft import Draft
     from promptpack.builder import PromptBuilder
+    from promptpack.draft import Draft
     from promptpack.history import Fitted
     from promptpack.message import Message
     from promptpack.packing.candidate import Placed
+    from promptpack.payload import PackedSource
     from promptpack.render import Frame
 
 CACHES = ("auto",)
+# What fields and ids of native documents must not close: the tags that providers and chat templates, whose own they
+# are, write around documents, and the sets' citation marks.
+ENCLOSURES = frozenset({
+    "document", "documents", "document_content", "question", "results", "search_result", "search_results", "sources",
+})
+MARKS = frozenset("\ue200\ue201\ue202")
 _KINDS: dict[str, Any] = {
     "question": str | None, "system": str | None, "pinned": int | None, "history": int, "stable": int, "native": bool,
     "escaped": Mapping,
@@ -113,6 +121,16 @@ def required_layout(layout: Layout | None, what: str) -> Layout:
             field="layout",
         )
     return layout
+
+
+def document_id(one: PackedSource) -> str:
+    """Return what a native document is named: its chunk id, on one line and escaped where it could pose as structure.
+
+    `Payload.verify_response` knows a passage by this name, too.
+    """
+    prefix = one.label.rstrip("0123456789")
+    rules = Rules(names=ENCLOSURES, prefix=prefix, labels=LiveLabels(None), reserved=MARKS)
+    return str(escape_text(" ".join(one.chunk_ids[0].split()), rules))
 
 
 def _pinned(placed: Placed) -> bool:

@@ -45,6 +45,11 @@ class PackedSource:
     value: float
     ranges: tuple[tuple[int, int], ...] = ()
 
+    def part(self) -> str:
+        """Say which part of the source's text was sent: "characters 40-95 of 863"; empty where `ranges` is."""
+        told = ", ".join(f"{start}-{end}" for start, end in self.ranges)
+        return told and f"characters {told} of {len(self.source.text)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -118,7 +123,7 @@ class Payload:
         for one in self.sources:
             if chunk_id in one.chunk_ids or chunk_id == one.label:
                 of = f" (one of {len(one.chunk_ids)} chunks of it)" if len(one.chunk_ids) > 1 else ""
-                cut = "" if one.text == one.source.text else ", not its whole text"
+                cut = "" if one.text == one.source.text else f", {one.part() or 'not its whole text'}"
                 told.append(
                     f"{name}: sent as {one.label}{of}: rank {one.rank}, place {one.position + 1} of "
                     f"{len(self.sources)} ({one.region}), {one.tokens} tokens{cut}"
@@ -135,7 +140,7 @@ class Payload:
         lines = [str(self.budget), ""]
         lines += [
             f"{one.label:<5}{one.region:<7} rank {one.rank:<4} {one.tokens:>6,} tokens  "
-            + ", ".join(visible(id_) for id_ in one.chunk_ids)
+            + ", ".join(visible(id_) for id_ in one.chunk_ids) + (f"  ({one.part()})" if one.ranges else "")
             for one in self.sources
         ] or ["no source is sent"]
         if self.dropped:

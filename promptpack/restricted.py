@@ -19,7 +19,7 @@ from typing import Any
 
 from jinja2 import filters, nodes, pass_context
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context, LoopContext
+from jinja2.runtime import Context, LoopContext, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
@@ -38,6 +38,7 @@ FILTERS = (
     "abs", "capitalize", "count", "d", "default", "e", "escape", "first", "float", "indent", "int", "last", "length",
     "lower", "replace", "round", "string", "title", "tojson", "trim", "truncate", "upper", "wordcount",
 )
+_OF_LISTS = frozenset({"count", "d", "default", "first", "last", "length", "tojson"})  # all others would print an object
 TESTS = ("boolean", "defined", "divisibleby", "even", "false", "none", "number", "odd", "string", "true", "undefined")
 _LOOP = frozenset({
     "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem", "nextitem",
@@ -110,7 +111,7 @@ class RestrictedEnvironment(ImmutableSandboxedEnvironment):
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Allow the fields of views and what a loop knows of itself."""
-        return isinstance(obj, View) or (isinstance(obj, LoopContext) and attr in _LOOP)
+        return (isinstance(obj, View) and not attr.startswith("_")) or (isinstance(obj, LoopContext) and attr in _LOOP)
 
     def is_safe_callable(self, obj: Any) -> bool:
         """Allow nothing to be called."""
@@ -121,6 +122,9 @@ def _metered(name: str) -> Callable[..., Any]:
     @pass_context
     def metered(context: Context, value: Any, *args: Any, **options: Any) -> Any:
         context.resolve(SPENDING).look_at(value)
+        plain = value is None or isinstance(value, str | int | float | SourceList | Undefined)
+        if not plain and not (name in _OF_LISTS and isinstance(value, list | tuple)):
+            raise SecurityError(f"the filter {name} takes text and numbers in an untrusted template, no objects")
         return context.environment.call_filter(f"_{name}", value, args, options, context)
 
     return metered

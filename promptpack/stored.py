@@ -102,8 +102,9 @@ def _packed(one: PackedSource) -> dict[str, Any]:
     raw = flat(one) | {"source": _source(one.source), "chunk_ids": as_plain(list(one.chunk_ids))}
     if one.text == one.source.text:
         del raw["text"]  # nearly always, and the largest part
-    if not one.ranges:
-        del raw["ranges"]
+    del raw["ranges"]
+    if one.ranges:
+        raw["ranges"] = [list(pair) for pair in one.ranges]
     return raw
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.citations.native import Sent, Target
 from promptpack.citations.responses import Among
+from promptpack.layout import document_id
 
 if TYPE_CHECKING:
     from promptpack.message import Message
@@ -31,7 +32,8 @@ def sent_passages(payload: Payload) -> Sent:
 
 
 def _names(one: PackedSource) -> Iterable[str]:
-    found: list[Any] = [one.source.id, one.source.document, *(one.source.metadata.get(key) for key in _NAMES)]
+    found: list[Any] = [one.source.id, document_id(one), one.source.document]
+    found += [one.source.metadata.get(key) for key in _NAMES]
     return [name for name in dict.fromkeys(name for name in found if isinstance(name, str)) if name.strip()]
 
 

@@ -56,6 +56,9 @@ class SourceList:
     def __str__(self) -> str:
         return self.__html__()  # stays Markup, so that `{{ sources|trim }}` does not escape our own tags
 
+    def __repr__(self) -> str:
+        return f"<{len(self._blocks)} sources>"  # no address: it would differ from run to run
+
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)
 

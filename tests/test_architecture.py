@@ -25,7 +25,7 @@ LAYERS = (
     ("counting", "fields", "folding", "escaping", "guard", "setforms", "probe", "lint", "columns", "measure", "forms",
      "blocks", "render"),
     ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
-    ("conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "cli_common", "cli_bench", "cli_eval", "cli_explain", "cli_models", "cli_reorder", "cli_templates", "cli_verify", "cli"),
+    ("conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "cli_common", "batch", "cli_batch", "cli_bench", "cli_eval", "cli_explain", "cli_models", "cli_reorder", "cli_templates", "cli_verify", "cli"),
     ("__main__", "__init__"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -40,6 +40,7 @@ ALLOWED = {
     ("templates", "settings"), ("settings", "shown"), ("setforms", "escaping"),
     ("lint", "probe"), ("probe", "setforms"),
     ("stored", "payload"), ("stored", "stored_values"), ("payload", "stored"), ("payload", "shown"),
+    ("targets", "layout"),
     ("payload", "targets"), ("payload", "layout"), ("stored", "layout"), ("payload", "caching"), ("caching", "profiles"),
     ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
     ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"), ("render", "blocks"), ("render", "measure"),
@@ -48,6 +49,7 @@ ALLOWED = {
     ("assembly", "builder"), ("assembly", "draft"), ("draft", "builder"), ("builder", "assembly"), ("builder", "reranked"), ("reorder", "evaluation"),
     ("conversation", "keeping"),
     ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),
+    ("cli", "cli_batch"), ("cli_batch", "cli_common"), ("cli_batch", "batch"),
     ("cli", "cli_bench"), ("cli", "cli_eval"), ("cli", "cli_reorder"), ("cli_eval", "cli_common"), ("cli_eval", "files"),
     ("cli_reorder", "cli_common"), ("cli_reorder", "files"), ("cli", "cli_templates"), ("cli", "cli_models"), ("cli_models", "cli_common"),
     ("cli_templates", "cli_common"),

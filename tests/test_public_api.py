@@ -61,6 +61,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         promptpack.PromptBilder  # noqa: B018
 
 
+def test_modules_that_are_used_by_their_names_load_on_first_use() -> None:
+    used = "promptpack.presets.chat(900).window, promptpack.adapters.from_langchain([])"
+    assert run(f"import promptpack; print({used})") == "900 ()"
+
+
 def test_importing_loads_nothing_heavy() -> None:
     loaded = run(f"import sys, promptpack; print([name for name in {HEAVY} if name in sys.modules])")
     assert loaded == "[]"

@@ -64,7 +64,8 @@ def pack_batch(
 
     >>> import pyarrow as pa
     >>> from promptpack import PromptBuilder
-    >>> rows = pa.Table.from_pylist([{"id": "q1", "question": "How long?", "sources": [{"id": "a", "text": "30 days."}]}])
+    >>> row = {"id": "q1", "question": "How long?", "sources": [{"id": "a", "text": "30 days."}]}
+    >>> rows = pa.Table.from_pylist([row])
     >>> pack_batch(rows, PromptBuilder(2000)).column("labels").to_pylist()
     [[{'label': 'S1', 'chunk_ids': ['a']}]]
     """

@@ -18,7 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """One row as it was read: its number from 1, where it starts and how long it is, in bytes; a fault in reading it."""
+    """One row as it was read: its number from 1, where it starts, how long it is in bytes, a fault in reading it."""
 
     number: int
     offset: int

@@ -26,6 +26,8 @@ from promptpack.errors import OptionError, PromptpackError, quote
 TRIES = 3  # times that a single row may end its worker before it is taken for the cause
 _STARTS = 3  # times that a pool may fail to start
 _MOST = 512
+# A dead worker; or the process that workers are forked from is dead, and the pipe to it broken.
+_BROKEN = (BrokenProcessPool, OSError, EOFError)
 
 
 class Work(Protocol):
@@ -69,8 +71,8 @@ def ordered(
     Raises OptionError where the work cannot be sent to other processes, PromptpackError where no worker starts.
     """
     if not workers:
-        for chunk in chunks:
-            yield chunk, work(chunk)
+        for each in chunks:
+            yield each, work(each)
         return
     try:
         packed = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
@@ -144,7 +146,7 @@ class _Pool:
             )
             try:
                 self.executor.submit(worker.alive).result()
-            except BrokenProcessPool:
+            except _BROKEN:
                 self.close()
         if self.executor is not None:
             return self.executor
@@ -158,9 +160,9 @@ class _Pool:
         self.begun[held.slot] = 0
         try:
             held.future = self.start().submit(worker.run, held.chunk, held.slot)
-        except BrokenProcessPool as error:  # found out here first: the window is looked at in its turn
+        except _BROKEN as error:  # found out here first: the window is looked at in its turn
             held.future = Future()
-            held.future.set_exception(error)
+            held.future.set_exception(BrokenProcessPool(str(error)))
 
     def close(self) -> None:
         """End the workers, whatever they are at."""

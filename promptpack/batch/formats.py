@@ -24,8 +24,8 @@ from promptpack.batch.arrow import account, record
 from promptpack.batch.rows import Row, custom_id
 from promptpack.errors import OptionError, SourceError
 from promptpack.profiles import profile
-from promptpack.window import Window
 from promptpack.wellformed import encodes
+from promptpack.window import Window
 
 if TYPE_CHECKING:
     from promptpack.builder import PromptBuilder

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from promptpack.batch.chunks import Chunk, Raw
 from promptpack.batch.codecs import codec_for
 from promptpack.batch.formats import Format, Wanted, beside, checked, line
-from promptpack.batch.rows import Columns, Failure, Row, filled, known_id, parse_line, read_row
+from promptpack.batch.rows import Columns, Failure, Row, custom_id, filled, known_id, parse_line, read_row
 from promptpack.batch.tally import Tally
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, SourceError, quote
@@ -127,13 +127,7 @@ class Job:
     def lost(self, chunk: Chunk, failure: Failure) -> Done:
         """Return what becomes of a chunk of one row that ends its worker."""
         raw = chunk.read()[0]
-        return Done((Lost(raw.number, Failure(failure.type, failure.message, self._id(raw, chunk.kind))),))
-
-    def _id(self, raw: Raw, kind: str) -> str | None:
-        try:
-            return known_id(value_of(raw, kind, self.columns), self.columns)
-        except Exception:  # it may be wrong in any way; then it has no id
-            return None
+        return Done((Lost(raw.number, replace(failure, id=id_of(raw, chunk.kind, self.columns))),))
 
     def joined(self, parts: Sequence[Done]) -> Done:
         """Return the parts of a chunk as one: the same bytes as if it had never been divided."""
@@ -170,6 +164,14 @@ def rendered(raw: Raw, kind: str, builder: PromptBuilder, columns: Columns) -> t
         return Failure.of(error, id_ or known_id(data, columns))
 
 
+def id_of(raw: Raw, kind: str, columns: Columns) -> str | None:
+    """Return the id of a row as far as there is one."""
+    try:
+        return known_id(value_of(raw, kind, columns), columns)
+    except Exception:  # it may be wrong in any way; then it has no id
+        return None
+
+
 def value_of(raw: Raw, kind: str, columns: Columns) -> Any:
     """Return the row that was read; SourceError where there is none."""
     if raw.fault is not None:
@@ -186,6 +188,4 @@ def value_of(raw: Raw, kind: str, columns: Columns) -> Any:
 
 def _key(id_: str) -> bytes:
     """Return what tells the names of requests apart."""
-    from promptpack.batch.rows import custom_id
-
     return hashlib.blake2b(custom_id(id_).encode(), digest_size=16).digest()

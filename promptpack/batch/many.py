@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptpack.batch.chunks import Chunk, read_objects
 from promptpack.batch.engine import ordered, vocabularies_of, worker_count
-from promptpack.batch.job import Job, rendered
+from promptpack.batch.job import Job, id_of, rendered
 from promptpack.batch.rows import Columns, Failure
 from promptpack.batch.run import RowError
 from promptpack.builder import PromptBuilder
@@ -63,8 +63,8 @@ class _Rendering:
 
     def lost(self, chunk: Chunk, failure: Failure) -> list[Any]:
         """Return the result for a row that ends its worker."""
-        id_ = Job(PromptBuilder(1), columns=self.columns).lost(chunk, failure).entries[0].failure.id
-        return [pickle.dumps(Rendered(chunk.first, id_, error=Failure(failure.type, failure.message, id_)))]
+        id_ = id_of(chunk.read()[0], chunk.kind, self.columns)
+        return [pickle.dumps(Rendered(chunk.first, id_, error=replace(failure, id=id_)))]
 
     def joined(self, parts: Sequence[list[Any]]) -> list[Any]:
         """Return the results of the parts."""

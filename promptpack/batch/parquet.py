@@ -88,7 +88,7 @@ def _table(chunk: Chunk) -> Any:
 
 
 def write_parquet(staged: Path, target: Path) -> None:
-    """Write the messages of a staged file as Parquet: row groups of about 64 MB, Zstandard; the same bytes each time."""
+    """Write the messages of a staged file as Parquet, in row groups of about 64 MB; the same bytes each time."""
     pa = need_arrow()
     import pyarrow.parquet as pq
 

@@ -26,7 +26,6 @@ from promptpack.batch.tally import Summary
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 
 ON_ERROR = ("dead-letter", "raise", "skip")
-_EVERY = 2.0  # seconds between two entries of the journal; the result does not depend on it
 
 
 class RowError(PromptpackError, ValueError):
@@ -54,7 +53,8 @@ class Options:
     a bad row: "dead-letter" writes it with the reason to `dead` (default: OUT.dead.jsonl), "skip" only counts it,
     "raise" stops. beside: where the label maps go (default: OUT.labels.jsonl). split: whether to start a new part of
     the output where the format's limits of a file are reached. resume: go on with a run that was ended. restart: begin
-    anew although there is one. largest_row: the most bytes of a row.
+    anew although there is one. largest_row: the most bytes of a row. every: seconds between two entries of the journal,
+    which is what a resumed run has to do again at most; the result does not depend on it.
     """
 
     workers: int | None = None
@@ -65,6 +65,7 @@ class Options:
     resume: bool = False
     restart: bool = False
     largest_row: int = LARGEST_ROW
+    every: float = 2.0
 
     def __post_init__(self) -> None:
         worker_count(self.workers)
@@ -76,6 +77,10 @@ class Options:
             raise OptionError(
                 f"largest_row: expected a number of bytes from 1, got {quote(self.largest_row)}", name="largest_row",
                 given=self.largest_row,
+            )
+        if isinstance(self.every, bool) or not isinstance(self.every, int | float) or not self.every >= 0:
+            raise OptionError(
+                f"every: expected seconds, 0 or more, got {quote(self.every)}", name="every", given=self.every
             )
 
 
@@ -247,7 +252,7 @@ def _work(
             state = _after(state, chunk, done, outputs)
             if watch is not None:
                 watch(state, total)
-            if time.monotonic() - last >= _EVERY:
+            if time.monotonic() - last >= options.every:
                 commit()
                 last = time.monotonic()
         state = replace(state, finished=True)

@@ -57,7 +57,7 @@ class Shard:
 
     def chunks(self, stdin: BinaryIO, *, position: int = 0, rows: int = 0, largest: int = LARGEST_ROW
                ) -> Iterator[Chunk]:
-        """Yield the rows from a position on, of which `rows` come before; SourceError where the input cannot be read."""
+        """Yield the rows from a position on, before which there are `rows`; SourceError where reading fails."""
         if self.parquet:
             from promptpack.batch.parquet import read_parquet
 

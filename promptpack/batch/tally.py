@@ -31,7 +31,7 @@ class Tally(NamedTuple):
             held[1] += one.cost or 0
         return cls(
             payload.tokens, len(payload.sources), sum([one.tokens for one in payload.sources]),
-            tuple((reason, *held) for reason, held in dropped.items()), len(payload.dropped_turns),
+            tuple((reason, count, cost) for reason, (count, cost) in dropped.items()), len(payload.dropped_turns),
         )
 
 
@@ -111,9 +111,11 @@ class Summary:
         came, tokens = self.came
         found = [
             f"{self.rows:,} rows: {self.payloads:,} payloads, {self.failures:,} failed" + (f" ({kinds})" * bool(kinds)),
-            f"tokens: {self.tokens:,} to send (largest payload {self.largest:,}), {self.kept:,} of them in "
-            f"{self.sources:,} sources; {came:,} sources of {tokens:,} tokens came in",
         ]
+        found.append(
+            f"tokens: {self.tokens:,} to send (largest payload {self.largest:,}), {self.kept:,} of them in "
+            f"{self.sources:,} sources; {came:,} sources of {tokens:,} tokens came in"
+        )
         for reason, (count, each) in sorted(self.dropped.items()):
             priced = f" of {each:,} tokens" if each else ", not priced"
             found.append(f"dropped, {reason}: {count:,} sources{priced}")

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from promptpack.batch.codecs import READ_ERRORS, open_lines
-from promptpack.batch.formats import line
+from promptpack.batch.codecs import READ_ERRORS, codec_of, open_lines
 from promptpack.batch.rows import parse_line
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 
@@ -83,6 +82,11 @@ def verify_results(
     file cannot be read, with the line; OptionError for min_support without texts.
     """
     counted = totals if totals is not None else Verified()
+    if codec_of(payloads) != "plain":
+        raise OptionError(
+            f"payloads: {quote(payloads, 200)} is compressed or Parquet, and lines have to be found in it one by one; "
+            "give plain lines", name="payloads", given=payloads,
+        )
     with open_lines(payloads) as file:
         places = _places(file, payloads)
         open_ = dict.fromkeys(places)
@@ -109,7 +113,7 @@ def _places(file: BinaryIO, path: str) -> dict[str, tuple[int, str]]:
         number += 1
         value = _json(data, f"{path}: line {number}")
         name = value.get("custom_id", value.get("id"))
-        if not isinstance(name, str) or not ("labels" in value):
+        if not isinstance(name, str) or "labels" not in value:
             raise SourceError(
                 f"{path}: line {number}: expected a label map or a payload with its custom_id, got "
                 f"{', '.join(quote(key, 20) for key in list(value)[:8]) or 'nothing'}", field="payloads", index=number,
@@ -135,7 +139,7 @@ def _checked(
         counted.failed["unreadable"] = counted.failed.get("unreadable", 0) + 1
         return {"line": number, "custom_id": None, "status": "unreadable", "error": str(error)}
     said: dict[str, Any] = {"custom_id": name}
-    if name not in places:
+    if name is None or name not in places:
         counted.unknown += 1
         return {"line": number, **said, "status": "unknown", "error": "no payload has this custom_id"}
     said["id"] = places[name][1]
@@ -241,8 +245,3 @@ def _json(data: bytes, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise SourceError(f"{where}: expected an object, got {quote(value)}", field="payloads")
     return value
-
-
-def written(value: Mapping[str, Any]) -> bytes:
-    """Return a line of the result."""
-    return line(value)

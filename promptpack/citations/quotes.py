@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -55,7 +55,9 @@ def quotations(answer: str, marks: Iterable[Span], code: Iterable[Span]) -> list
     found = []
     for match in _pattern().finditer(plain):
         start, end = match.span(match.lastindex or 0)
-        text = re.sub(r"[ \t]*\x00+", "", plain[start:end]).strip()
+        text = plain[start:end].strip()
+        if "\x00" in text:
+            text = re.sub(r"[ \t]*+\x00++", "", text).strip()
         if len(text) >= SHORTEST:
             found.append((start, end, text))
     return found
@@ -84,29 +86,24 @@ class Lookup:
 
     def _find(self, text: str, cited: tuple[str, ...]) -> tuple[Found, str | None, Span | None]:
         others = [label for label in self._texts if label not in cited]
-        searches: list[tuple[Found, Callable[[str, str], Span | None], Iterable[str]]] = [
-            ("verbatim", self._exact, cited), ("repaired", self._alike, cited),
-            ("elsewhere", self._exact, others), ("elsewhere", self._alike, others),
-        ]
-        for found, search, labels in searches:
+        parts: list[str] | None = None  # folded once for all the texts, where no text has it word for word
+        searches: tuple[tuple[Found, Iterable[str]], ...] = (("repaired", cited), ("elsewhere", others))
+        for found, labels in searches:
             for label in labels:
-                span = search(text, label)
+                at = self._texts[label].find(text)
+                if at >= 0:
+                    return "verbatim" if labels is cited else found, label, (at, at + len(text))
+            parts = _parts(text) if parts is None else parts
+            for label in labels if parts else ():
+                span = self._alike(parts, label)
                 if span:
                     return found, label, span
         return "missing", None, None
 
-    def _exact(self, text: str, label: str) -> Span | None:
-        at = self._texts[label].find(text)
-        return (at, at + len(text)) if at >= 0 else None
-
-    def _alike(self, text: str, label: str) -> Span | None:
+    def _alike(self, parts: list[str], label: str) -> Span | None:
         if label not in self._folded:
             self._folded[label] = fold(self._texts[label])
         folded = self._folded[label]
-        parts = [part.strip(" .,;:!?'-") for part in re.split(r"\[? ?\.\.\.+ ?\]?", fold(text))]
-        parts = [part for part in parts if part]
-        if len(parts) > 1 and sum(map(len, parts)) < SHORTEST:
-            return None  # a few letters with omissions between them stand in every text
         start, at = -1, 0
         for part in parts:
             place = folded.find(part, at)
@@ -114,7 +111,16 @@ class Lookup:
                 return None
             start = place if start < 0 else start
             at = place + len(part)
-        return _original(self._texts[label], start, at) if parts else None
+        return _original(self._texts[label], start, at)
+
+
+def _parts(text: str) -> list[str]:
+    """Return what a quotation has to find, folded, in order: the parts between its omissions, or nothing."""
+    parts = [part.strip(" .,;:!?'-") for part in re.split(r"\[? ?\.\.\.+ ?\]?", fold(text))]
+    parts = [part for part in parts if part]
+    if len(parts) > 1 and sum(map(len, parts)) < SHORTEST:
+        return []  # a few letters with omissions between them stand in every text
+    return parts
 
 
 def fold(text: str) -> str:
@@ -159,13 +165,17 @@ def _without(text: str, spans: list[Span]) -> str:
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[str]:
-    def pair(opener: str, closer: str, others: str) -> str:
-        # A blank line ends a paragraph, and with it what was never closed.
-        inner = rf"(?:[^{others}\n]|\n(?![^\S\n]*\n)){{{SHORTEST},{LONGEST}}}?"
-        return f"{opener}({inner}){closer}"
+    gap = r"\n(?![^\S\n]*+\n)"  # a blank line ends a paragraph, and with it what was never closed
+
+    def pair(opener: str, closer: str, others: str, after: str = "") -> str:
+        # The signs of a pair stand in no quotation of it, so the length is known from how far the next of them is.
+        near = rf"(?=[^{others}]{{{SHORTEST},{LONGEST}}}+[{closer}])"
+        return rf"{opener}{near}((?:[^{others}\n]++|{gap})++)[{closer}]{after}"
 
     return re.compile("|".join([
-        pair(r'(?<![\w"])"(?=\S)', r'(?<=\S)"(?!\w)', '"'),
-        pair("“", "”", "“”"), pair("„", "[“”]", "„“”"), pair("«", "»", "«»"), pair("»", "«", "«»"),
-        pair("「", "」", "「」"), pair("『", "』", "『』"), pair(r"(?<!\w)‘(?=\S)", r"(?<=\S)’(?!\w)", "‘"),
+        pair(r'"(?<![\w"]")(?=\S)', '"', '"', r'(?<=\S")(?!\w)'),
+        pair("“", "”", "“”"), pair("„", "“”", "„“”"), pair("«", "»", "«»"), pair("»", "«", "«»"),
+        pair("「", "」", "「」"), pair("『", "』", "『』"),
+        # The closing one is an apostrophe, too.
+        rf"‘(?<!\w‘)(?=\S)((?:[^‘\n]|{gap}){{{SHORTEST},{LONGEST}}}?)(?<=\S)’(?!\w)",
     ]))

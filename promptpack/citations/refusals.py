@@ -103,9 +103,10 @@ class Refusals:
     def of(cls, answer: str) -> Refusals:
         """Look through an answer once; linear."""
         text = _fold(answer)
-        signs = set(text)
+        signs = None if text.isascii() else set(text)  # ASCII text has the letters of most phrases that are ASCII
         phrases, sources, denials = (
-            tuple(one for one, own in table if own <= signs and one in text) for table in _tables()
+            tuple(one for one, own in table if (one.isascii() if signs is None else own <= signs) and one in text)
+            for table in _tables()
         )
         return cls(phrases, sources, denials if sources else ())
 

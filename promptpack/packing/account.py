@@ -36,12 +36,13 @@ def all_dropped(
         id_ = drop.source.id
         if id_ in rank_of:
             continue  # part of a candidate: its fate is that candidate's
-        cost, _ = choice.prices.size(Candidate.of(drop.source, at[id_]), budget or 0)
+        cost, exact = choice.prices.size(Candidate.of(drop.source, at[id_]), budget or 0)
+        detail = drop.detail if exact else f"{drop.detail}; at least {cost} tokens"
         stays = drop.of
         while stays is not None and stays not in rank_of:
             stays = copy_of.get(stays)
         rank = drop.rank if stays is None else rank_of[stays]
-        final = Dropped(drop.source, rank, cost, drop.reason, drop.stage, drop.detail, drop.of)
+        final = Dropped(drop.source, rank, cost, drop.reason, drop.stage, detail, drop.of)
         dropped.append((rank, at[id_], final))
     for candidate, reason, cost, detail in choice.refused:
         rank = candidate.rank

@@ -148,10 +148,11 @@ class Prices:
         return self.whole(candidate) if known is None else known, True
 
     def size(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
-        """Return a size to report: the cost if it is known or there is no bound, else the bound."""
+        """Return a size to report: the cost if it is known or there is no bound (none above 0), else the bound."""
         if self._floor is None or candidate.index in self._known:
             return self.whole(candidate), True
-        return self.floor(candidate, limit), False
+        floor = self.floor(candidate, limit)
+        return (floor, False) if floor else (self.whole(candidate), True)
 
     def floor(self, candidate: Candidate, limit: int) -> int:
         """Return a lower bound of the cost, 0 where there is none to ask."""

@@ -8,10 +8,16 @@ stay in the text. Messages of one role that follow each other become one, since 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import OptionError, TemplateRenderError, quote
+from promptpack.escape import LiveLabels, Rules
+from promptpack.escape.escaped import apply
+from promptpack.escape.find import find
+from promptpack.escape.shapes import shapes_for
+from promptpack.escape.text import replacements
 from promptpack.providers.calls import Call
 from promptpack.providers.parts import (
     Media,
@@ -37,8 +43,8 @@ def to_chat_template(payload: Payload, tokenizer: Any = None) -> dict[str, Any]:
 
     tokenizer: an object with a `chat_template` (a text, or texts by name, of which `rag` or `tool_use` is taken where
     it fits, else `default`), or the template's text; None for nothing known: then passages stay in the text. Documents
-    are mappings of `doc_id` (the label), `title` (which opens with the label) and `text`; documents and tools are left
-    out where there are none.
+    are mappings of `doc_id` (the label), `title` (which opens with the label) and `text`, in which tags that the
+    template itself writes are escaped at every level; documents and tools are left out where there are none.
 
     Where the template refuses a system message, its text opens the first user message. Raises OptionError where the
     payload has tools and the template has no place for them, TemplateRenderError where the template cannot be parsed.
@@ -71,14 +77,27 @@ def to_chat_template(payload: Payload, tokenizer: Any = None) -> dict[str, Any]:
         conversation.append({"role": "user", "content": told})
     return {
         "conversation": conversation,
-        **({"documents": [_document(one) for one in passages(payload)]} if native else {}),
+        **({"documents": [_document(one, template or "") for one in passages(payload)]} if native else {}),
         **({"tools": function_tools(tools_of(payload))} if payload.tools else {}),
         "add_generation_prompt": True,
     }
 
 
-def _document(one: Passage) -> dict[str, str]:
-    return {"doc_id": one.label, "title": one.line, "text": one.text}
+def _document(one: Passage, template: str) -> dict[str, str]:
+    return {"doc_id": one.label, "title": _inside(one.line, template), "text": _inside(one.text, template)}
+
+
+def _inside(text: str, template: str) -> str:
+    """Return a text, escaped for its own set before, that closes and opens no tag of the template it goes into."""
+    rules = Rules(names=_tags(template), numbered=frozenset(), labels=LiveLabels(0), level="structure")
+    hits = find(text, shapes_for(rules), rules.labels, references=False)
+    return apply(text, replacements(text, hits))[0] if hits else text
+
+
+@functools.lru_cache(maxsize=64)
+def _tags(template: str) -> frozenset[str]:
+    """Return the names of the tags that a template closes, in its text or in strings of its code."""
+    return frozenset(re.findall(r"</([A-Za-z][A-Za-z0-9_-]{0,63})>", template))
 
 
 def _message(one: Said) -> dict[str, Any] | None:

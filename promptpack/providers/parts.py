@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import SourceError, quote
 from promptpack.escape import LiveLabels, Rules, escape_text
+from promptpack.escape.attribute import CAP, ELLIPSIS
 from promptpack.labels import number
-from promptpack.layout import required_layout
+from promptpack.layout import ENCLOSURES, MARKS, document_id, required_layout
 from promptpack.message import INSTRUCTIONS, Message
 from promptpack.providers.calls import Call, calls_of
 
@@ -130,7 +131,7 @@ def passages(payload: Payload) -> list[Passage]:
     layout = required_layout(payload.layout, "native documents")
     prefix = payload.labels.prefix
     top = max((number(label, prefix) for label in payload.labels.carried), default=0)
-    rules = Rules(names=frozenset(), numbered=frozenset(), prefix=prefix, labels=LiveLabels(top))
+    rules = Rules(names=ENCLOSURES, prefix=prefix, labels=LiveLabels(top), reserved=MARKS)
     return [_passage(one, layout.escaped.get(one.label, one.text), rules) for one in payload.sources]
 
 
@@ -171,10 +172,16 @@ def _documents(payload: Payload) -> dict[int, tuple[Part, ...]]:
 
 
 def _passage(one: PackedSource, text: str, rules: Rules) -> Passage:
-    fields = {name: str(escape_text(value, rules)) for name, value in one.attributes.items()}
+    fields = {name: _line(value, rules) for name, value in one.attributes.items()}
     title = f"{one.label}: {fields['title']}" if "title" in fields else one.label
     shown = [f"{name} {value}" for name, value in fields.items() if name not in ("title", "chunk")]
-    return Passage(one.label, one.chunk_ids[0], title, " | ".join([title, *shown]), text, fields)
+    return Passage(one.label, document_id(one), title, " | ".join([title, *shown]), text, fields)
+
+
+def _line(value: str, rules: Rules) -> str:
+    """Return a field as a provider gets it: on one line, no longer than in the text form, escaped."""
+    line = " ".join(value.split())
+    return str(escape_text(line if len(line) <= CAP else line[: CAP - 1].rstrip() + ELLIPSIS, rules))
 
 
 def _content(message: Message, index: int) -> Iterator[Part]:

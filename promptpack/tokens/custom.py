@@ -44,17 +44,14 @@ class CallableCounter(BaseCounter):
         return CallableCounter, (self.function,)
 
     def floor(self, text: str, limit: int) -> int:
-        """Return the callable's own lower bound, where it has one; else the count if it is known, else 0.
+        """Return the callable's own lower bound, where it has one, else 0.
 
         >>> CallableCounter(len).floor("abc", 1)
         0
         """
         check_text(text)
-        known = self._known(text)
         own = getattr(self.function, "floor", None)
-        if known is not None or own is None:
-            return known or 0
-        return self._whole(own(text, limit), "floor of")
+        return 0 if own is None else self._whole(own(text, limit), "floor of")
 
     def count_many(self, texts: Iterable[str]) -> list[int]:
         """Count several texts, by the callable's own `count_many(list of texts)` where it has one.

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptpack.escape import LiveLabels, Rules, escape_attribute, escape_text, reserved_names, scan, unescape
+from promptpack.escape.shapes import shapes_for
 
 RULES = Rules(labels=LiveLabels(3))
 UNITS = [
@@ -150,3 +151,12 @@ def test_ordinary_files_come_through() -> None:
             changed.append(str(path.relative_to(root)))
     assert read > 500
     assert len(changed) <= max(4, read // 1000), changed
+
+
+def test_a_run_of_wide_brackets_is_not_read_again_at_each_of_them() -> None:
+    """A failure makes a megabyte of full-width brackets cost several seconds, or misses the marker behind them."""
+    shapes = shapes_for(RULES)
+    for run in ("\uff1c" * 500, "\uff1c\u3008" * 250, "<\uff1c" * 250):
+        looked_at = sum(1 for pattern in (shapes.tags, shapes.others) for _ in pattern.finditer(run))
+        assert looked_at < 10
+        assert "&#65308;\uff1cSYS" in escape_text(run + "\uff1c\uff1cSYS\uff1e\uff1e", RULES)

@@ -76,7 +76,7 @@ def test_prefixes_that_no_citation_could_have(prefix: object) -> None:
         {"S1": iter("ab")},
         {"S" + "1" * 10**6: "a"},
     ],
-    ids=lambda one: str(one)[:30],
+    ids=lambda one: str(one).split(" at 0x")[0][:30],
 )
 def test_carried_maps_that_are_none(carried: object) -> None:
     with pytest.raises(OptionError, match=r"^labels: ") as caught:
@@ -111,7 +111,7 @@ def test_sent_labels_that_are_none(sent: object) -> None:
         {"a": 1},
         iter(["a"]),
     ],
-    ids=lambda one: str(one)[:30],
+    ids=lambda one: str(one).split(" at 0x")[0][:30],
 )
 def test_passages_that_are_none(passages: object) -> None:
     """One passage under two labels, or one label for two, and the answer cannot be resolved."""

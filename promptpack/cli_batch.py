@@ -1,0 +1,191 @@
+"""The commands `batch` and `batch-verify`: many rows to payloads, and the answers of a finished batch checked."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpack.cli_common import reported
+from promptpack.errors import OptionError, PromptpackError, SourceError
+
+if TYPE_CHECKING:
+    from promptpack.batch.tally import Summary
+    from promptpack.builder import PromptBuilder
+
+FORMATS = (
+    "payload", "parquet", "openai-batch", "anthropic-batch", "vllm-batch", "gemini-batch", "chat-finetune",
+)
+_PACKING = ("select", "place", "dedup", "top_k", "min_score")
+
+
+@click.command()
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="What a line is.  [payload, or parquet]")
+@click.option("-m", "--model", help="A model name: sets window, counter and template set, and goes into requests.")
+@click.option("--models", help="A TOML file with models of your own, tried before those of the package.")
+@click.option("--endpoint", type=click.Choice(["chat", "responses"]), default="chat", help="Of openai-batch.")
+@click.option("-w", "--window", type=int, help="The model's context window in tokens.  [8192, or the model's]")
+@click.option("--answer", type=int, help="Tokens kept free for the answer.  [min(1024, window / 4)]")
+@click.option("--margin", type=int, help="Tokens kept free for safety.  [0, or what the model's estimate calls for]")
+@click.option("-s", "--system", help="Who the model is, where a row does not say; the set's rules follow it.")
+@click.option("-t", "--template", help="The name of a template set, or a folder.")
+@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
+@click.option("--select", help="How sources are chosen: top, prefix, ...")
+@click.option("--place", help="How sources are placed: fold, best_first, chronological, ...")
+@click.option("--dedup", help="How repeated text is dropped: exact, off, ...")
+@click.option("--top-k", type=int, help="At most this many sources.")
+@click.option("--min-score", type=float, help="Drop sources that score less.")
+@click.option("--escape", help="How text is made inert: tags, html, off, ...")
+@click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart.")
+@click.option("--column", "columns", multiple=True, metavar="PART=NAME",
+              help="The column of a part: id, question, sources, history, system, answer.")
+@click.option("-j", "--workers", type=int, help="Processes; 0 works in this one.  [as many as processors]")
+@click.option("--on-error", type=click.Choice(["dead-letter", "raise", "skip"]), default="dead-letter",
+              show_default=True, help="What becomes of a bad row.")
+@click.option("--dead", metavar="FILE", help="Where bad rows go, with the reason.  [OUT.dead.jsonl]")
+@click.option("--labels", metavar="FILE", help="Where the label maps go.  [OUT.labels.jsonl]")
+@click.option("--split", is_flag=True, help="Write parts, OUT-00001 and so on, within the provider's limits.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was ended.")
+@click.option("--restart", is_flag=True, help="Begin anew although a run was not finished.")
+@click.option("--max-row-bytes", type=int, default=32_000_000, show_default=True, help="A longer row is a bad one.")
+@click.option("--price", type=float, help="The price of a million tokens of input, for the summary.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
+@reported
+def batch(
+    source: str, target: str, form: str | None, model: str | None, models: str | None, endpoint: str,
+    columns: tuple[str, ...], workers: int | None, on_error: str, dead: str | None, labels: str | None, split: bool,
+    resume: bool, restart: bool, max_row_bytes: int, price: float | None, quiet: bool, **prompt: Any,
+) -> None:
+    """Render each row of IN into OUT: JSON Lines (also .gz, .zst), Parquet, or - for a stream.
+
+    A row is an object with id, question and sources, and history, system and answer where there are such. Exit code 0:
+    every row has a payload; 3: some have not (OUT.dead.jsonl); 1: stopped, and --resume goes on; 2: bad usage.
+    """
+    from promptpack.batch.codecs import codec_of
+    from promptpack.batch.job import Job
+    from promptpack.batch.outputs import beside_name
+    from promptpack.batch.rows import Columns
+    from promptpack.batch.run import Options, RowError, StoppedError, finished_before, run_batch
+    from promptpack.batch.tally import checked_price
+
+    price = checked_price(price)
+    parts = dict(_pair(one) for one in columns)
+    builder = _builder(model, models, **prompt)
+    chosen = form or ("parquet" if target != "-" and codec_of(target) == "arrow" else "payload")
+    job = Job(builder, chosen, model=model, columns=Columns.of(parts), endpoint=endpoint)
+    options = Options(
+        workers=workers, on_error=on_error, dead=dead, beside=labels, split=split, resume=resume, restart=restart,
+        largest_row=max_row_bytes,
+    )
+    if finished_before(target, options):
+        click.echo(f"{target} is complete; there is nothing to go on with", err=True)
+        left = Path(dead) if dead else beside_name(Path(target), "dead")
+        sys.exit(3 if on_error == "dead-letter" and left.exists() else 0)
+    signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+    try:
+        with ExitStack() as stack:
+            watch = None
+            if not quiet and sys.stderr.isatty():
+                from promptpack.batch.progress import Bar
+
+                watch = stack.enter_context(Bar()).update
+            summary = run_batch(source, target, job, options, watch=watch)
+    except KeyboardInterrupt:
+        again = "" if target == "-" else "; --resume goes on"
+        click.echo(f"stopped{again}", err=True)
+        sys.exit(1)
+    except (RowError, StoppedError) as error:
+        click.echo(f"Error: {error}" + ("" if target == "-" else "; --resume goes on"), err=True)
+        sys.exit(1)
+    if not quiet:
+        _tell(summary, price)
+    sys.exit(3 if summary.failures else 0)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _tell(summary: Summary, price: float | None) -> None:
+    for line in summary.lines(price):
+        click.echo(line, err=True)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    part, sign, name = text.partition("=")
+    if not sign or not part or not name:
+        raise OptionError(f"--column: expected PART=NAME, got {text!r}", name="column", given=text)
+    return part, name
+
+
+def _builder(model: str | None, models: str | None, **prompt: Any) -> PromptBuilder:
+    """Return the builder that all rows share."""
+    from promptpack.builder import PromptBuilder
+    from promptpack.profiles import planned, profile
+    from promptpack.window import Window
+
+    found = profile(model, models)
+    size = prompt["window"] if prompt["window"] is not None else found.window or 8192
+    margin = prompt["margin"]
+    if margin is None:
+        margin = 0 if prompt["counter"] else planned(size, found.margin).margin
+    named: dict[str, Any] = {name: prompt[name] for name in ("counter", "escape") if prompt[name]}
+    if prompt["fields"]:
+        names = tuple(name.strip() for name in prompt["fields"].split(","))
+        named["fields"] = "auto" if names == ("auto",) else names
+    builder = PromptBuilder(
+        Window(size, answer=prompt["answer"], margin=margin), model=found if model else None,
+        template=prompt["template"], **named,
+    )
+    builder = builder.with_packing(**{name: prompt[name] for name in _PACKING if prompt[name] is not None})
+    return builder.with_system(prompt["system"]) if prompt["system"] else builder
+
+
+@click.command("batch-verify")
+@click.argument("results")
+@click.option("-p", "--payloads", required=True, help="The label maps of the batch, or its lines of format payload.")
+@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.option("--min-support", type=float, help="Fail where a cited text shares less of its words: 0 to 1.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@reported
+def batch_verify(results: str, payloads: str, output: str | None, min_support: float | None, quiet: bool) -> None:
+    """Check the answers in RESULTS, the file of a finished batch (- is standard input), against their payloads.
+
+    Writes a line for each result: its custom_id, the row's id, and the verification. Exit code 0: every payload has an
+    answer that passes; 3: some have not; 1: stopped; 2: bad usage or input.
+    """
+    from promptpack.batch.formats import line
+    from promptpack.batch.verify import Verified, verify_results
+
+    totals = Verified()
+    found = verify_results(
+        results, payloads, min_support=min_support, totals=totals, stdin=sys.stdin.buffer
+    )
+    fresh = Path(f"{output}.part") if output and output != "-" else None
+    try:
+        with ExitStack() as stack:
+            stream = sys.stdout.buffer if fresh is None else stack.enter_context(fresh.open("wb"))
+            for one in found:
+                stream.write(line(one))
+            stream.flush()
+        if fresh is not None:
+            fresh.replace(str(output))
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError | PromptpackError):
+            raise
+        raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
+    if not quiet:
+        for told in totals.lines():
+            click.echo(told, err=True)
+    sys.exit(0 if totals.fine else 3)
+
+
