@@ -32,6 +32,7 @@ from promptpack.source import Source
 FILE = Path(__file__).parent.parent / "promptpack" / "packing" / "spans.json"
 FOLDS = 5
 RIDGE = 1.0
+BINS = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 PER_TRACK = 200  # questions of each track that are fitted on
 
 Case = tuple[str, int, Any, list[Any]]  # track, fold, rows of features, for each need the rows that hold it
@@ -148,6 +149,31 @@ def validated(cases: Sequence[Case], kept: Sequence[int]) -> float:
     return told
 
 
+def calibration(cases: Sequence[Case]) -> list[tuple[float, float, int]]:
+    """Return, for units by their probability: the mean probability, the share that hold a need, and how many there are.
+
+    Of questions that were not fitted on. A unit of a question with two needs that holds one of them counts a half.
+    """
+    told: list[Any] = []
+    held: list[Any] = []
+    for fold in range(FOLDS):
+        weights = fit([case for case in cases if case[1] != fold])
+        for _, own, rows, needs in cases:
+            if own == fold:
+                power = np.exp(rows @ weights - (rows @ weights).max())
+                told.append(power / power.sum())
+                share = np.zeros(len(rows))
+                for need in needs:
+                    share[need] += 1 / len(needs)
+                held.append(share)
+    p, y = np.concatenate(told), np.concatenate(held)
+    bins = np.digitize(p, BINS)
+    return [
+        (float(p[bins == k].mean()), float(y[bins == k].mean()), int((bins == k).sum()))
+        for k in range(len(BINS) + 1) if (bins == k).any()
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Fit the constants of select=\"spans\".")
     parser.add_argument("shared", type=Path, help="the folder with yardstick/ and data/")
@@ -175,6 +201,9 @@ def main() -> int:
     print(f"\nlog-likelihood of questions not fitted on, all features: {validated(cases, every):.4f}")
     for at, name in enumerate(FEATURES):
         print(f"  without {name}: {validated(cases, [k for k in every if k != at]):.4f}", flush=True)
+    print("\nprobability told, share that holds a need, units (questions not fitted on)")
+    for told, held, number in calibration(cases):
+        print(f"  {told:.3f}  {held:.3f}  {number}")
     weights = fit(cases)
     by_rank = fit(ranked)
     # The other weights stay those of the scored candidates, so the rank is fitted on that scale.

@@ -125,10 +125,11 @@ class Blocks:
         costs = zip(bodies, *tokens, strict=True)
         shown = zip(*columns, strict=True) if columns else repeat(())
         numbers = map(self._assumed, sources) if self._known else repeat(self._widest)
+        widest, outside = self._widest, meter.fixed(self._widest)
         for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
             if None not in cost:
                 body, inside = cost[0], sum(cost)
-                price = inside + meter.fixed(number)
+                price = inside + (outside if number == widest else meter.fixed(number))
                 self.whole[id(source)] = Ready(
                     source, form, values, values, source.text, (), price, number, False, False, body, inside - body
                 )
@@ -184,11 +185,15 @@ class Blocks:
     def narrowed(self, ready: Sequence[Ready], numbers: Sequence[int]) -> list[int]:
         """Return the prices under the labels that the passages did get."""
         prices = []
+        last: tuple[Meter | None, int] = (None, -1)
+        outside = 0  # of the last meter under the last number that was assumed: mostly the same for all
         for made, number in zip(ready, numbers, strict=True):
             price, assumed, meter = self._priced(made), made.assumed, made.form.meter
             if number != assumed:
                 if meter is not None and meter.additive:
-                    price += meter.fixed(number) - meter.fixed(assumed)
+                    if (meter, assumed) != last:
+                        last, outside = (meter, assumed), meter.fixed(assumed)
+                    price += meter.fixed(number) - outside
                 else:
                     price = self._count(made, number)
             prices.append(price)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.message import Message, attached_tokens, text_pieces, to_openai
 from promptpack.profiles import bare_name, profile
+from promptpack.spotlight import Spotlight
 from promptpack.tokens import counter as counter_named
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ def cache_notes(builder: PromptBuilder, account: Budget, sources: Sequence[Packe
     """Return what the report says of a payload with cache="auto": how much is stable, and what the order costs."""
     if builder.cache is None:
         return ()
+    if isinstance(builder.escape, Spotlight):
+        return ("cache: escape='spotlight' writes other tags into each payload, so that nothing of it stays cached",)
     stable = account.tools + account.system + account.history + sum(one.tokens for one in sources if one.source.pinned)
     loose = sum(one.tokens for one in sources if not one.source.pinned)
     told = (

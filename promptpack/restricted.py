@@ -38,7 +38,7 @@ FILTERS = (
     "abs", "capitalize", "count", "d", "default", "e", "escape", "first", "float", "indent", "int", "last", "length",
     "lower", "replace", "round", "string", "title", "tojson", "trim", "truncate", "upper", "wordcount",
 )
-_OF_LISTS = frozenset({"count", "d", "default", "first", "last", "length", "tojson"})  # all others would print an object
+_OF_LISTS = frozenset({"count", "d", "default", "first", "last", "length", "tojson"})  # others print
 TESTS = ("boolean", "defined", "divisibleby", "even", "false", "none", "number", "odd", "string", "true", "undefined")
 _LOOP = frozenset({
     "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem", "nextitem",

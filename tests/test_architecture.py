@@ -42,6 +42,7 @@ ALLOWED = {
     ("stored", "payload"), ("stored", "stored_values"), ("payload", "stored"), ("payload", "shown"),
     ("targets", "layout"),
     ("payload", "targets"), ("payload", "layout"), ("stored", "layout"), ("payload", "caching"), ("caching", "profiles"),
+    ("caching", "spotlight"),
     ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
     ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"), ("render", "blocks"), ("render", "measure"),
     ("guard", "escaping"), ("render", "guard"), ("environment", "restricted"),

@@ -161,7 +161,7 @@ def rendered(raw: Raw, kind: str, builder: PromptBuilder, columns: Columns) -> t
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also `sys.exit` in a user's callable
-        return Failure.of(error, id_ or known_id(data, columns))
+        return Failure.of(error, id_ or known_id(raw.data if data is None else data, columns))
 
 
 def id_of(raw: Raw, kind: str, columns: Columns) -> str | None:

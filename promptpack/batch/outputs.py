@@ -209,6 +209,8 @@ class Lock:
             self._file = self._path.open("ab")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if self._file is not None:
+                self._file.close()
             raise OptionError(f"output: another run is writing it ({self._path})", name="output", given=None) from None
         except OSError as error:
             raise OptionError(

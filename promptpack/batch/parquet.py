@@ -45,10 +45,22 @@ def read_parquet(path: str, *, skip: int = 0, group: int | None = None) -> Itera
 
 def row_groups(path: str) -> int:
     """Return the number of row groups of a file."""
-    need_arrow()
+    return int(_metadata(path).num_row_groups)
+
+
+def row_count(path: str) -> int:
+    """Return the number of rows of a file."""
+    return int(_metadata(path).num_rows)
+
+
+def _metadata(path: str) -> Any:
+    pa = need_arrow()
     import pyarrow.parquet as pq
 
-    return int(pq.read_metadata(path).num_row_groups)
+    try:
+        return pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise SourceError(f"{path}: cannot be read as Parquet: {quote(str(error))}", field="input") from error
 
 
 def _bounded(batch: Any) -> Iterator[Any]:

@@ -228,9 +228,9 @@ def _work(
     shard: Shard, job: Job, plan: Plan, options: Options, journal: Journal | None, state: State, seen: Seen,
     watch: Watch | None,
 ) -> State:
+    total = shard.total()
     outputs = Outputs(plan, state)
     state = replace(state, sizes=dict(outputs.sizes), parts=[list(one) for one in outputs.parts])
-    total = shard.total()
     last = time.monotonic()
     chunks = shard.chunks(
         sys.stdin.buffer, position=state.position, rows=state.rows, largest=options.largest_row

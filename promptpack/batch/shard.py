@@ -48,9 +48,9 @@ class Shard:
         if self.path == "-" or self.group is not None:
             return None
         if self.parquet:
-            import pyarrow.parquet as pq
+            from promptpack.batch.parquet import row_count
 
-            return int(pq.read_metadata(self.path).num_rows)
+            return row_count(self.path)
         if codec_of(self.path) != "plain":
             return None
         return (Path(self.path).stat().st_size if self.stop is None else self.stop) - self.start

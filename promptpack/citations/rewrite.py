@@ -156,9 +156,11 @@ def dropped(answer: str, marks: Sequence[Unit], drop: Callable[[str], bool]) -> 
             spans = [(unit.start, unit.end) for unit in cluster]
             for start, end in _without(spans, gone):
                 # A blank stays where two words would become one.
-                left = start == spans[0][0] and answer[start - 1:start].isalnum()
+                before = answer[start - 1:start]
+                left = before.isalnum() and not _ended(answer, end)
                 right = end == spans[-1][1] and answer[end:end + 1].isalnum()
-                blank = (left or right) and any(sign in _BLANKS for sign in answer[start:end])
+                name = answer[end:end + 1].isalnum() and before in tuple("._/<>@#-`")  # `source_2` would be none behind
+                blank = name or ((left or right) and any(sign in _BLANKS for sign in answer[start:end]))
                 changes.append((start, end, " " if blank else ""))
             for unit, is_gone in zip(cluster, gone, strict=True):
                 changes += [] if is_gone else _thinned(answer, unit, drop)
@@ -215,7 +217,10 @@ def _without(spans: Sequence[tuple[int, int]], gone: Sequence[bool]) -> list[tup
     """Return what to cut so that some members of a list go, each with one of the separators beside it."""
     first = gone.index(False)  # what stands before the first that stays goes with the separator behind it
     cuts = [(spans[at][0], spans[at + 1][0]) for at in range(first)]
-    cuts += [(spans[at - 1][1], spans[at][1]) for at in range(first + 1, len(spans)) if gone[at]]
+    for at in range(first + 1, len(spans)):
+        if gone[at]:  # neighbours go in one cut
+            start = cuts.pop()[0] if gone[at - 1] else spans[at - 1][1]
+            cuts.append((start, spans[at][1]))
     return cuts
 
 
@@ -230,13 +235,28 @@ def _hole(answer: str, start: int, end: int) -> tuple[int, int, str]:
         if low and high < len(answer) and _PAIRS.get(answer[low - 1]) == answer[high]:
             start, end = low - 1, high + 1
             continue
+        around = _emphasis().match(answer, end)
+        if around and answer.endswith(around[0], 0, start):  # `**[S9]**`
+            start, end = start - len(around[0]), around.end()
+            continue
         break
     after, before = answer[end:end + 1], answer[low - 1:low]
+    if low < start and (shut := _emphasis().match(answer, end)) is not None:  # `*It is so [S9]*`: it closes here
+        after = answer[shut.end():shut.end() + 1]
+        after = "" if not after.isalnum() else after
+    if before in "*_~" and not answer[max(0, start - 4):start].rstrip("*_~")[-1:].isalnum():
+        before = "("  # `**[S9] So it is**`: it opens here
     if before in ("", "\n") or (low == start and before in "([{（“„«「『\"'" and after in _BLANKS):
         return start, high, ""
     if not after or after.isspace() or after in _CLOSING:
         return low, end, ""
     return start, end, " " if low == start and before.isalnum() and after.isalnum() and before < "\u2e80" else ""
+
+
+def _ended(answer: str, at: int) -> bool:
+    """Tell whether white space or a closing sign that is not followed by more stands here."""
+    first, second = answer[at:at + 1], answer[at + 1:at + 2]
+    return not first or first.isspace() or (first in _CLOSING and (not second or _ended(second, 0)))
 
 
 def _joined(answer: str, start: int, end: int) -> bool:
@@ -253,6 +273,11 @@ def _mapped(edits: tuple[Edit, ...], at: int, side: int) -> int:
     here, there = (edit[2], edit[0]) if side else (edit[0], edit[2])
     here_end, there_end = (edit[3], edit[1]) if side else (edit[1], edit[3])
     return there if here <= at < here_end else there_end + at - here_end
+
+
+@lru_cache(maxsize=1)
+def _emphasis() -> re.Pattern[str]:
+    return re.compile(r"(?P<sign>[*_~])(?P=sign)*+")
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,8 @@ from promptpack.escape.rules import Rules
 from promptpack.escape.shapes import shapes_for
 
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_BLANK = re.compile(r"(?<=\S) (?=\S)")
+# Blanks between words, but for those in lists of numbers: "[S2, S1 and" holds no label, "[S2,^S1" might.
+_BLANK = re.compile(r"(?<=\S)(?<!\d[,;\u2013-]) (?=\S)")
 _OWN_REFERENCE = re.compile(r"&(?:lt|#([0-9]{1,7}));")
 
 

@@ -120,9 +120,9 @@ def choose(
         _reserve([c for c in ranked if not required.isdisjoint(c.chunk_ids)], choice, budget)
         optional = [c for c in ranked if required.isdisjoint(c.chunk_ids)]
     if select == "spans" or not (isinstance(select, str) or callable(select)):
-        from promptpack.packing.spans import Spans, choose_spans
+        from promptpack.packing.spans import choose_spans
 
-        choose_spans(optional, choice, Spans() if isinstance(select, str) else select)
+        choose_spans(optional, choice, select)
     elif not isinstance(select, str) or select == "optimal":
         _whole(optional, choice, select)
     else:

@@ -7,7 +7,7 @@ in the order in which they try the candidates, and in whether they go on after t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from math import log2
 
 from promptpack.errors import OptionError, TokenizerError, quote
@@ -15,6 +15,8 @@ from promptpack.packing.candidate import Candidate
 from promptpack.packing.knapsack import check_numbers
 from promptpack.protocols import Cost, Selector
 from promptpack.source import Source
+
+_FIELDS = tuple(one.name for one in fields(Source))
 
 
 def greedy(order: Iterable[int], costs: Sequence[int], budget: int, stop: bool = False) -> list[int]:
@@ -189,7 +191,17 @@ def as_source(candidate: Candidate, text: str | None = None) -> Source:
     source = candidate.source
     if text is None:
         text = candidate.text
-    return source if text is source.text or text == source.text else replace(source, text=text, tokens=None)
+    return source if text is source.text or text == source.text else _piece(source, text)
+
+
+def _piece(source: Source, text: str) -> Source:
+    """Return `replace(source, text=text, tokens=None)`; its other fields were checked when it was made."""
+    piece = object.__new__(Source)
+    for name in _FIELDS:
+        object.__setattr__(piece, name, getattr(source, name))
+    object.__setattr__(piece, "text", text)
+    object.__setattr__(piece, "tokens", None)
+    return piece
 
 
 def value_of(candidate: Candidate) -> float:

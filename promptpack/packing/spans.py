@@ -60,8 +60,8 @@ class Spans:
             raise OptionError(message, name="weight", given=self.weight)
 
 
-def choose_spans(candidates: Sequence[Candidate], choice: Choice, policy: Spans) -> None:
-    """Take the best runs of candidates in rank order into a choice, and refuse the others.
+def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | Spans) -> None:
+    """Take the best runs of candidates in rank order into a choice, and refuse the others; select: "spans" or a Spans.
 
     A candidate whose text is no longer that of its source (merged, freed of repeats) is taken whole or not at all, so
     that ranges are always those of the source. Limits in number admit candidates in rank order.
@@ -72,6 +72,7 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, policy: Spans)
         return
     spans = [_units(one) for one in pool]
     texts = [[one.text[a:b] for a, b in own] for one, own in zip(pool, spans, strict=True)]
+    policy = select if isinstance(select, Spans) else Spans()
     values, matched = unit_values(pool, texts, choice.question, policy)
     first: set[int] = set()
     if not matched:

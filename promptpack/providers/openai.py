@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptpack.message import Message
     from promptpack.payload import Payload
 
+_BREAKPOINT = "prompt_cache_breakpoint"
 BREAKPOINT: Mapping[str, Any] = {"mode": "explicit"}
 
 
@@ -37,12 +38,15 @@ def to_openai(payload: Payload, *, role: str = "system", model: str | None = Non
     if role not in INSTRUCTIONS:
         raise OptionError.unknown("role", role, INSTRUCTIONS)
     marked = marks(payload, "openai", model)
+    cached = payload.layout is not None and payload.layout.cache is not None
     calls = calls_of(payload)
     found = []
     for index, message in enumerate(payload.messages):
         made = _filled(message, [call.id for call in calls.get(index, ())])
         if message.role in INSTRUCTIONS:
             made["role"] = role
+        if cached and "content" in made:
+            made["content"] = unmarked(made["content"])
         if index in marked:
             stable = payload.layout.stable if payload.layout and index == len(payload.messages) - 1 else 0
             made["content"] = _marked(made.get("content"), stable)
@@ -68,6 +72,13 @@ def _call(call: dict[str, Any], id_: str) -> dict[str, Any]:
         body = {**body, "arguments": "{}"}
     made = {**call, kind: body}
     return {**made, **({} if "type" in call else {"type": kind}), **({} if call.get("id") else {"id": id_})}
+
+
+def unmarked(content: Any) -> Any:
+    """Return content without marks of earlier requests: they give way to ours, together they could pass the limit."""
+    if not isinstance(content, list):
+        return content
+    return [{k: v for k, v in part.items() if k != _BREAKPOINT} for part in content]
 
 
 def _marked(content: Any, stable: int) -> Any:

@@ -13,7 +13,7 @@ from promptpack.caching import marks
 from promptpack.errors import OptionError
 from promptpack.native_form import native_items
 from promptpack.providers.calls import Call
-from promptpack.providers.openai import BREAKPOINT
+from promptpack.providers.openai import BREAKPOINT, unmarked
 from promptpack.providers.parts import (
     Media,
     Other,
@@ -58,13 +58,19 @@ def to_responses(payload: Payload, *, role: str = "instructions", model: str | N
         items.append({"type": "message", "role": role, "content": content})
     for own, run in runs(said(payload), "openai-responses"):
         if own:
-            items += native_items([one.message for one in run], "openai-responses")
+            given = native_items([one.message for one in run], "openai-responses")
+            cached = payload.layout is not None and payload.layout.cache is not None
+            items += [_unmarked(item) for item in given] if cached else given
         for one in run:
             if not own:
                 items += _items(one)
             if one.index in marked:
                 _mark(items, payload.layout.stable if payload.layout and one is run[-1] and one.index == last else 0)
     return {**({"instructions": told} if told is not None and role == "instructions" else {}), "input": items}
+
+
+def _unmarked(item: dict[str, Any]) -> dict[str, Any]:
+    return {**item, "content": unmarked(item["content"])} if "content" in item else item
 
 
 def _items(one: Said) -> list[dict[str, Any]]:

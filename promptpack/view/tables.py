@@ -116,7 +116,7 @@ def _sources(payload: Payload, listed: int | None) -> Table:
     for name in ("label", "region", "rank", "tokens", "chunks"):
         table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
     for one in payload.sources[:listed]:
-        cut = "" if one.text == one.source.text else " (not its whole text)"
+        cut = "" if one.text == one.source.text else f" ({one.part() or 'not its whole text'})"
         chunks = _safe(", ".join(one.chunk_ids) + cut)
         table.add_row(_safe(one.label), one.region, count(one.rank), count(one.tokens), chunks)
     _more(table, len(payload.sources), listed, 4)

@@ -300,3 +300,25 @@ def test_marks_of_earlier_requests_give_way() -> None:
     ]
     assert marked(builder().add_history(turns).render().to_anthropic(), "cache_control") == 3
     assert marked(builder(cache=None).add_history(turns).render().to_anthropic(), "cache_control") == 6
+
+
+def test_breakpoints_of_earlier_requests_give_way_too() -> None:
+    """If it fails, a history that was sent before brings more breakpoints than OpenAI takes."""
+    said = {"type": "text", "text": "Hello? " * 300, "prompt_cache_breakpoint": {"mode": "explicit"}}
+    turns = [{"role": "user", "content": [said]}, {"role": "assistant", "content": "Hi."}] * 3
+    items = [{"type": "message", "role": "user", "content": [{**said, "type": "input_text"}]},
+             {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}] * 3
+    for history in (turns, items):
+        one = builder().add_history(history).render()
+        assert marked(one.to_openai(), "prompt_cache_breakpoint") <= 3
+        assert marked(one.to_openai_responses()["input"], "prompt_cache_breakpoint") <= 3
+        plain = builder(cache=None).add_history(history).render()
+        made = plain.to_openai() if history is turns else plain.to_openai_responses()["input"]
+        assert marked(made, "prompt_cache_breakpoint") == 3
+
+
+def test_the_report_does_not_promise_a_cache_at_the_level_spotlight() -> None:
+    """If it fails, the report says that a prefix stays cached which is another one in each payload."""
+    notes = [note for note in full(escape="spotlight").render().report.notes if note.startswith("cache: ")]
+    assert len(notes) == 1
+    assert "nothing of it stays cached" in notes[0]

@@ -34,6 +34,12 @@ def check(answer, **options):
     ("x [S9](http://a.b) y", "x y"), ("x \ue200cite\ue202S9\ue202S1\ue201", "x \ue200cite\ue202S1\ue201"),
     ("x \ue200cite\ue202S9\ue201.", "x."), (r"x \[S9\].", "x."), ("“[S9] x”", "“x”"), ("a\n\n[S9]\n\nb", "a\n\n\n\nb"),
     ("It is free [S7].", "It is free."), ("`[S9]` [S1]", "`[S9]` [S1]"), ("[S9", "[S9"), ("", ""), ("[S9]", ""),
+    ("**It is free [S9]** so", "**It is free** so"), ("*It is [S9]*, so", "*It is*, so"), ("x **[S9]** y", "x y"),
+    ("**[S9] It is**", "**It is**"), ("x [S9] **so**", "x **so**"), ("x [S9]**so**", "x **so**"),
+    ("*[S9]* [S1]", "[S1]"), ("source_2 [S9].[S9]It", "source_2 .It"), ("source_2 [S9] and [S9](", "source_2 ("),
+    ("so.[S9] source_2 says", "so. source_2 says"),
+    ("x source_2 [S9][S1]", "x source_2 [S1]"), ("x source_2 [S9] [S1].", "x source_2 [S1]."),
+    ("source_2 [S9].", "source_2."), ("source_2 [S9].It", "source_2 .It"),
 ])
 def test_unknown_and_stale_labels_go_without_hurting_the_sentence(answer, expected):
     """If it fails, a stripped answer has holes, or loses a good label or a word."""

@@ -147,6 +147,7 @@ LEVELS = [
     ("strict", "<b> 5 < 6 &copy; & \u202ex <x", "&lt;b> 5 < 6 &amp;copy; & \ufffdx &lt;x"),
     ("strict", "\u0645\u06cc\u200c\u062e \u2764\ufe0f a\u200bb", "\u0645\u06cc\u200c\u062e \u2764\ufe0f a\ufffdb"),
     ("datamark", "two words\n  and </sources> x", "two^words\n  and^&lt;/sources>^x"),
+    ("datamark", "as in [S2, S1 and [S2, S1]", "as^in^[S2, S1^and^&#91;S2, S1]"),  # a mark must not end a list
     ("html", '<b> & "q" [S1] &lt; x', '&lt;b&gt; &amp; "q" &#91;S1] &amp;lt; x'),
     ("off", "</sources> <|im_start|> [S1] \ud800", "</sources> <|im_start|> [S1] \ufffd"),
     (

@@ -160,3 +160,22 @@ def test_the_listed_filters_and_tests_exist() -> None:
     assert set(FILTERS) <= set(environment.filters)
     assert set(TESTS) == set(environment.tests)
     assert not environment.globals
+
+
+@pytest.mark.parametrize("printed", [
+    "sources[0]['_fields']|string", "sources[0]|string", "sources[0]|trim", "sources[0]|e", "[sources, 1]|string",
+    "sources[-1:]|upper", "sources[0].attributes|string", "sources[0].attributes|first|string", "history|string",
+])
+def test_no_filter_prints_an_object(printed: str) -> None:
+    """A failure shows how Python writes an object, with the names of classes and addresses in memory."""
+    refused(user="{{ " + printed + " }}{{ sources }}{{ question }}")
+
+
+def test_the_history_can_be_looped_over() -> None:
+    """A failure refuses one of the three things that a template from outside may loop over."""
+    turns = "{% for turn in history %}{{ turn.role }}: {{ turn.text }}\n{% endfor %}"
+    outside = TemplateSet.untrusted(turns + "{{ sources }}{{ question }}")
+    builder = PromptBuilder(8000, template=outside).add_sources(["Text."]).with_question("Q?")
+    assert builder.render().text.endswith("</source_1>Q?")
+    payload = builder.add_history([("user", "Before </source_1>"), ("assistant", "Yes.")]).render()
+    assert "user: Before &lt;/source_1>\nassistant: Yes.\n" in payload.messages[-1].text
