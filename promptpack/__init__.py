@@ -37,6 +37,8 @@ _HOMES = {
     # the way back
     "parse_citations": "citations", "verify_citations": "citations", "link_citations": "citations",
     "CitationStream": "citations", "Citation": "citations", "Verification": "citations",
+    # many prompts
+    "render_many": "batch", "pack_batch": "batch",
     # shapes of a user's own parts
     "TokenCounter": "protocols", "Scorer": "protocols", "Reranker": "protocols", "Selector": "protocols",
     "Placer": "protocols", "Escaper": "protocols",
@@ -52,6 +54,8 @@ _MODULES = ("adapters", "evaluation", "presets", "rerankers")
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from promptpack.batch import pack_batch as pack_batch
+    from promptpack.batch import render_many as render_many
     from promptpack.builder import PromptBuilder as PromptBuilder
     from promptpack.citations import Citation as Citation
     from promptpack.citations import CitationStream as CitationStream

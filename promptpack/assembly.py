@@ -57,6 +57,10 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         notes.append(f"fields auto shows {', '.join(frame.blocks.fields) or 'none'}")
     step("frame", {"template": frame.compiled.set.name, "counter": _name(frame.counter), "sources": len(sources)})
 
+    if content.folded:
+        told = [content.system] if content.system else []
+        told += [str(frame.escaping.turn(text, "system")) for text in content.folded]
+        content = replace(content, system="\n\n".join(told), folded=())
     question = frame.escaping.question(content.question) if content.question and content.question.strip() else None
     system = frame.system(content.system)
     turns = turns_of(content.history)
@@ -121,10 +125,11 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         dropped=tuple(dropped),
         dropped_turns=fitted.dropped,
         budget=replace(account, used=draft.tokens, enclosures=draft.enclosures, metadata=draft.metadata),
-        report=_report(builder, found, frame, draft, [*notes, *cache_notes(builder, account, draft.sources)], packed),
+        report=_report(builder, found, frame, draft, [*notes, *cache_notes(builder, account, draft.sources)], packed,
+                       account.margin),
         tools=content.tools,
         question=content.question,
-        layout=laid_out(builder, frame, placed, draft, system, question, fitted),
+        layout=laid_out(builder, frame, placed, draft, system, question, fitted, content.system),
     )
 
 
@@ -224,11 +229,11 @@ def _no_source(count: int, dropped: Sequence[Dropped]) -> SourceError:
 
 
 def _report(
-    builder: PromptBuilder, found: Profile, frame: Frame, draft: Draft, notes: list[str], packed: Packed
+    builder: PromptBuilder, found: Profile, frame: Frame, draft: Draft, notes: list[str], packed: Packed, margin: int
 ) -> Report:
     told = [*notes, *packed.notes]
     if not frame.exact:
-        told.append(estimate_note(found, _name(frame.counter), plain=builder.counter is None))
+        told.append(estimate_note(found, _name(frame.counter), plain=builder.counter is None, margin=margin))
     return Report(
         counter=_name(frame.counter), exact=frame.exact, template=frame.compiled.set.name, model=found.model,
         escaped=draft.escaped, notes=tuple(told),

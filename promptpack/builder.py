@@ -46,6 +46,7 @@ class Content:
     question: str | None = None
     tools: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
     summary: Summary | None = None
+    folded: tuple[str, ...] = ()  # system turns of a history, which follow the system text
 
     def __post_init__(self) -> None:
         for name in ("system", "question"):
@@ -169,16 +170,16 @@ class PromptBuilder:
         """Append turns of the conversation: messages of OpenAI (chat or Responses), Anthropic, Gemini, LangChain,
         LlamaIndex, Haystack, or (role, text) pairs.
 
-        System and developer turns raise SourceError unless allow=("system",) folds their text into the system message.
+        System and developer turns raise SourceError unless allow=("system",) folds their text into the system message,
+        behind that of `with_system`, and escaped like every other text of a history.
         image_tokens: what each image of these messages counts (default 1,600; `promptpack.message`), or a callable that
         gives it for an image or file. summarise: a hook for the turns that leave for want of room, with at most
         summary_tokens kept free for what it returns (`promptpack.summary.Summary`).
         """
         old = self._content
         read = read_history(messages, allow=allow, image_tokens=image_tokens, before=old.history)
-        system = "\n\n".join([*([old.system] if old.system else []), *read.system]) or None
         summary = old.summary if summarise is None else Summary(summarise, summary_tokens)
-        return self._with(history=read.messages, system=system, summary=summary)
+        return self._with(history=read.messages, folded=(*old.folded, *read.system), summary=summary)
 
     def with_system(self, text: str | None) -> PromptBuilder:
         """Replace who the model is; the rules of the template set always follow it."""

@@ -67,17 +67,17 @@ class Guard:
         if not outside and (self._off or (by_shape and not self._foreign and self._proven(blocks, question))):
             return
         where = f"{self._compiled.set.name}/user.j2"
-        found = scan(content, self._rules)
+        hidden = [self._veiled(view) for view in views()]
+        turns = tuple(self._veiled(turn) for turn in history)  # of the same kind as those that they stand for
+        asked: Any = veil(question) if question else Markup("")
+        meant = scan(render(SourceList([view.block for view in hidden], hidden), asked, turns), self._rules)
+        found = meant if self._off else scan(content, self._rules)  # what trusted texts hold is their own affair
         alien = [marker for marker in found.markers if marker not in self._rules.reserved] if outside else []
         if alien:
             raise TemplateRenderError(
                 f"template {quote(where)}: the control marker {quote(alien[0], 40)} has no place in an untrusted set",
                 template=where,
             )
-        hidden = [self._veiled(view) for view in views()]
-        turns = tuple(self._veiled(turn) for turn in history)  # of the same kind as those that they stand for
-        asked: Any = veil(question) if question else Markup("")
-        meant = scan(render(SourceList([view.block for view in hidden], hidden), asked, turns), self._rules)
         compare(found, meant, template=where, hint=LEFT if self._foreign else HINT)
 
     def _proven(self, blocks: Sequence[str], question: Markup | None) -> bool:

@@ -82,7 +82,7 @@ def check_cache(cache: object) -> None:
 
 def laid_out(
     builder: PromptBuilder, frame: Frame, placed: Sequence[Placed], draft: Draft, system: Message | None,
-    question: Markup | None, fitted: Fitted,
+    question: Markup | None, fitted: Fitted, persona: str | None,
 ) -> Layout:
     """Record the layout of a payload that was rendered."""
     messages, prefix, history = draft.messages, len(draft.labels.prefix), len(fitted.messages)
@@ -101,13 +101,13 @@ def laid_out(
     around = len(messages) - history - (messages[0].role in INSTRUCTIONS)
     own = len(messages) - history - 2 if around == 2 else None
     return Layout(
-        question=_alone(frame, question, builder, fitted),
+        question=_alone(frame, question, persona, fitted),
         system=None if system is None else system.text,
         pinned=own,
         history=history,
         stable=_end(messages[-1].text, blocks) if own is None else 0,
         native=settings.native,
-        cache=builder.cache,
+        cache=None if frame.escaping.rules.suffix else builder.cache,  # spotlight: nothing stays the same
         escaped={one.label: escaped[one.label] for one in tried if escaped[one.label] != one.text},
     )
 
@@ -137,10 +137,10 @@ def _pinned(placed: Placed) -> bool:
     return placed.source.pinned
 
 
-def _alone(frame: Frame, question: Markup | None, builder: PromptBuilder, fitted: Fitted) -> str | None:
+def _alone(frame: Frame, question: Markup | None, persona: str | None, fitted: Fitted) -> str | None:
     """Return the last message as the set writes it without passages; enclosures with nothing in them are left out."""
     try:
-        text, _ = frame.user((), tuple, question, builder._content.system, fitted.messages)
+        text, _ = frame.user((), tuple, question, persona, fitted.messages)
     except TemplateRenderError:  # a template that needs a source: then the question stands for itself
         text = str(question or "")
     names = "|".join(re.escape(name) for name in sorted(frame.compiled.names))

@@ -201,16 +201,17 @@ def planned(window: int | Window, margin: float) -> Window:
     return plan if isinstance(window, Window) or not margin else Window(plan.size, margin=ceil(plan.size * margin))
 
 
-def estimate_note(found: Profile, counter: str, *, plain: bool) -> str:
+def estimate_note(found: Profile, counter: str, *, plain: bool, margin: int = 0) -> str:
     """Return what a report says of counts that are not exact; plain: the counter is the profile's own.
 
     >>> estimate_note(profile("qwen2.5-7b-instruct"), "estimate", plain=True)
     "the counter estimate estimates; its counts may differ from the model's. Exact: counter='qwen3'"
     """
+    kept = f"; {margin} tokens are kept free for that" if margin else ""
     if not found.known and plain:
-        return f"the model {quote(found.model)} is not known: its tokens are estimated"
+        return f"the model {quote(found.model)} is not known: its tokens are estimated{kept}"
     exact = f". Exact: counter={found.exact_counter!r}" if found.exact_counter and plain else ""
-    return f"the counter {counter} estimates; its counts may differ from the model's{exact}"
+    return f"the counter {counter} estimates; its counts may differ from the model's{kept}{exact}"
 
 
 @functools.cache

@@ -19,7 +19,7 @@ import promptpack
 HEAVY = ("tiktoken", "numpy", "jinja2", "click", "rich", "regex", "markupsafe")
 FRAMEWORKS = {
     "promptpack.adapters.langchain": "langchain_core", "promptpack.adapters.haystack": "haystack",
-    "promptpack.adapters.llamaindex": "llama_index.core",
+    "promptpack.adapters.llamaindex": "llama_index.core", "promptpack.batch.arrow": "pyarrow",
 }
 NAMES = {
     "PromptBuilder", "Source", "Cut", "Window", "Budget", "allocate", "Labels", "TemplateSet", "Message", "Payload",
@@ -101,6 +101,6 @@ def test_the_examples_in_the_docstrings_hold(name: str) -> None:
     if name in FRAMEWORKS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # their own, on import
-            pytest.importorskip(FRAMEWORKS[name], reason="the extra `frameworks` is not installed")
+            pytest.importorskip(FRAMEWORKS[name], reason="an extra is not installed")
     found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.failed == 0

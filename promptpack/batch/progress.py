@@ -13,9 +13,12 @@ from promptpack.batch.journal import State
 class Bar:
     """The line, on standard error: rows, rows a second, tokens, errors, time left where the size of the input is known.
 
-    >>> from rich.console import Console
-    >>> with Bar(Console(file=open("/dev/null", "w"))) as bar:
+    >>> import io
+    >>> told = Console(file=io.StringIO(), force_terminal=True, width=80)
+    >>> with Bar(told) as bar:
     ...     bar.update(State(position=10, rows=1), 100)
+    >>> "1 rows" in told.file.getvalue()
+    True
     """
 
     def __init__(self, console: Console | None = None) -> None:

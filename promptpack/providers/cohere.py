@@ -55,8 +55,10 @@ def to_cohere(payload: Payload, *, documents: bool = True) -> dict[str, Any]:
 
 
 def _document(one: Passage) -> dict[str, Any]:
-    fields = {name: value for name, value in one.fields.items() if name not in ("chunk", "title", "snippet")}
-    return {"id": one.id, "data": {"title": one.title, "snippet": one.text, **fields}}
+    own = {"title": one.title, "snippet": one.text}
+    shown = {name: value for name, value in one.fields.items() if name not in ("chunk", "title")}
+    # A field of the source that is called like one of ours has a dash behind its name.
+    return {"id": one.id, "data": own | {f"{name}_" if name in own else name: value for name, value in shown.items()}}
 
 
 def _message(one: Said) -> dict[str, Any] | None:

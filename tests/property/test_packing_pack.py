@@ -42,7 +42,7 @@ def candidates(draw, scored=False, cuts=True, forced=True, most=12):
     ]
 
 
-SELECTS = ["top", "prefix", "density", "optimal", "priority", "edges"]
+SELECTS = ["top", "prefix", "density", "optimal", "priority", "edges", "spans"]
 PLACES = ["fold", "spread", "best_first", "best_last", "buried", "document", "chronological", "auto"]
 PACKINGS = st.builds(
     Packing,

@@ -28,7 +28,7 @@ from promptpack import (
 )
 
 LONG = "Alpha beta gamma delta. " * 200
-SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges")
+SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges", "spans")
 
 
 def whole(payload: Payload) -> int:

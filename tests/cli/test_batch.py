@@ -1,0 +1,116 @@
+"""`promptpack batch` and `batch-verify`: files and streams, exit codes, what is said and where."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parents[2]
+ROWS = [
+    {"id": "q1", "question": "How long?", "sources": [{"id": "a", "text": "Returns are free for 30 days."}]},
+    {"id": "q2", "question": "Why?", "sources": ["Because."]},
+]
+
+
+def run(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "promptpack", *arguments], cwd=cwd, input=stdin, capture_output=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ROWS))
+    return tmp_path
+
+
+def test_a_batch_of_lines(folder: Path) -> None:
+    done = run("batch", "in.jsonl", "out.jsonl", "-j", "1", "--price", "2.5", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"2 rows: 2 payloads, 0 failed" in done.stderr
+    assert b"estimated cost" in done.stderr
+    assert b"\x1b" not in done.stderr  # no progress where nobody looks
+    first, _ = (json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines())
+    assert first["budget"]["window"] == 8192
+    assert sorted(one.name for one in folder.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_streams_equal_files(folder: Path) -> None:
+    run("batch", "in.jsonl", "out.jsonl", "-j", "0", "-q", cwd=folder)
+    done = run("batch", "-", "-", "-j", "0", "-q", cwd=folder, stdin=(folder / "in.jsonl").read_bytes())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == (folder / "out.jsonl").read_bytes()
+
+
+def test_bad_rows_give_3_and_raising_gives_1(folder: Path) -> None:
+    (folder / "in.jsonl").write_bytes((folder / "in.jsonl").read_bytes() + b"oops\n")
+    done = run("batch", "in.jsonl", "out.jsonl", "-j", "0", cwd=folder)
+    assert done.returncode == 3
+    assert json.loads((folder / "out.dead.jsonl").read_text())["line"] == 3
+    done = run("batch", "in.jsonl", "-", "-j", "0", "--on-error", "skip", cwd=folder)
+    assert (done.returncode, done.stdout.count(b"\n")) == (3, 2)
+    done = run("batch", "in.jsonl", "out.jsonl", "-j", "0", "--on-error", "raise", cwd=folder)
+    assert done.returncode == 1
+    assert b"row 3" in done.stderr
+    assert b"--resume" in done.stderr
+    assert len((folder / "out.jsonl").read_bytes().splitlines()) == 2  # that of the run before
+    done = run("batch", "in.jsonl", "out.jsonl", "-j", "0", "--resume", cwd=folder)
+    assert done.returncode == 3
+    done = run("batch", "in.jsonl", "out.jsonl", "-j", "0", "--resume", cwd=folder)
+    assert done.returncode == 3
+    assert b"is complete" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [
+    ("no.jsonl", "out.jsonl"), ("in.jsonl", "in.jsonl"), ("in.jsonl", "out.jsonl", "-f", "openai-batch"),
+    ("in.jsonl", "out.jsonl", "--column", "query"), ("in.jsonl", "out.jsonl", "--column", "qestion=query"),
+    ("in.jsonl", "out.jsonl", "-j", "-3"), ("in.jsonl", "out.jsonl", "--price", "nan"),
+    ("in.jsonl", "out.jsonl", "--resume", "--restart"), ("in.jsonl", "out.jsonl", "-w", "0"),
+    ("in.jsonl", "out.jsonl", "-f", "nothing"),
+])
+def test_bad_usage_gives_2(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = run("batch", *arguments, cwd=folder)
+    assert done.returncode == 2, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_there_and_back(folder: Path) -> None:
+    done = run("batch", "in.jsonl", "out.jsonl", "-f", "anthropic-batch", "-m", "claude-sonnet-4-5", "-j", "0", "-q",
+               "--labels", "labels.jsonl", "--select", "prefix", "--fields", "auto", "-s", "You sell lamps.", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    line = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
+    assert line["params"]["model"] == "claude-sonnet-4-5"
+    assert line["params"]["system"].startswith("You sell lamps.")
+    results = "".join(
+        json.dumps({"custom_id": name, "result": {"type": "succeeded", "message": {
+            "role": "assistant", "content": [{"type": "text", "text": text}]}}}) + "\n"
+        for name, text in (("q2", "It is so [S7]."), ("q1", "For 30 days [S1].")))
+    done = run("batch-verify", "-", "--payloads", "labels.jsonl", cwd=folder, stdin=results.encode())
+    assert done.returncode == 3
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["id"], one["status"], one["unknown"]) for one in told] == [("q2", "wrong", ["S7"]), ("q1", "ok", [])]
+    assert b"2 results: 1 ok, 1 not ok" in done.stderr
+    (folder / "results.jsonl").write_text(results.replace("S7", "S1"))
+    done = run("batch-verify", "results.jsonl", "-p", "labels.jsonl", "-o", "checked.jsonl", "-q", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len((folder / "checked.jsonl").read_text().splitlines()) == 2
+    done = run("batch-verify", "results.jsonl", "-p", "out.jsonl", cwd=folder)
+    assert done.returncode == 2
+    assert b"expected a label map" in done.stderr
+
+
+def test_a_closed_pipe_ends_it_quietly(folder: Path) -> None:
+    (folder / "in.jsonl").write_bytes((folder / "in.jsonl").read_bytes() * 2000)
+    done = subprocess.run(
+        f"{sys.executable} -m promptpack batch in.jsonl - -j 0 -c words -q --on-error skip | head -1", shell=True,
+        cwd=folder, capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(REPO)},
+    )
+    assert done.stdout.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr
