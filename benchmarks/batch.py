@@ -1,11 +1,11 @@
 """Many prompts: rows a CPU second, scaling, and memory of the local engine, against a plain loop.
 
-    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,0,1,2] [--markdown]
+    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,0,1,2]
 
-A row is a real question with 50 chunks of about 210 tokens. With --data (a folder with `*.questions.jsonl.gz`, key q, and
-`*.docs.jsonl.gz`, key text) questions and texts are those of public data sets; without it they are
-sentences of Python's reference pages. Each run is a process of its own; CPU seconds are those of its whole tree, peak
-memory the largest sum of the proportional set sizes (PSS) of the tree, looked at every quarter of a second.
+A row is a real question with 50 chunks of about 210 tokens. With --data (a folder with `*.questions.jsonl.gz`, key q,
+and `*.docs.jsonl.gz`, key text) questions and texts are those of public data sets; without it they are sentences of
+Python's reference pages. Each run is a process of its own; CPU seconds are those of its whole tree, peak memory the
+largest sum of the proportional set sizes (PSS) of the tree, looked at every quarter of a second.
 """
 
 from __future__ import annotations
@@ -136,7 +136,6 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", default="loop,1,2")
-    parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

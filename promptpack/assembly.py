@@ -31,7 +31,7 @@ from promptpack.packing.ranking import rank_order
 from promptpack.payload import Payload, Report
 from promptpack.profiles import Profile, estimate_note, planned, profile
 from promptpack.reading import HASH_MARK
-from promptpack.render import Frame, Overhead
+from promptpack.render import ENCLOSURE, LONG, Frame, Overhead
 from promptpack.setforms import escaping_for
 from promptpack.settings import DEFAULT_FIELDS
 from promptpack.source import Source
@@ -103,7 +103,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         excess = draft.tokens - account.input
         if excess <= 0:
             break
-        placed, out = without_weakest(placed, excess)
+        placed, out = without_weakest(placed, excess, {one.id: one for one in sources})
         late += out
         if not out:  # nothing but what is required is left: it is shortened further, where it may be
             less = max(excess, 2 * less)
@@ -124,7 +124,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         labels=draft.labels,
         dropped=tuple(dropped),
         dropped_turns=fitted.dropped,
-        budget=replace(account, used=draft.tokens, enclosures=draft.enclosures, metadata=draft.metadata),
+        budget=_settled(account, draft),
         report=_report(builder, found, frame, draft, [*notes, *cache_notes(builder, account, draft.sources)], packed,
                        account.margin),
         tools=content.tools,
@@ -199,10 +199,12 @@ def _fixed(
     """Account for everything but history and sources; BudgetError where that alone does not fit."""
     system_tokens = frame.counter(system.text + BREAK * frame.folds) if system else 0
     question_tokens = frame.counter(question) if question else 0
-    user = frame.bare(with_sources, question, content.system)
+    # Whether a template repeats its rules is known when the passages are; a wrong guess costs a source, no more.
+    long = sum([len(one.text) + ENCLOSURE for one in content.sources]) >= LONG
+    user = frame.bare(with_sources, question, content.system, long=long)
     messages = 1 + bool(system and not frame.folds)
     if apart:  # a message of its own for the pinned sources
-        user += frame.bare(True, None, content.system)
+        user += frame.bare(True, None, content.system, long=long)
         messages += 1
     overhead = messages * frame.overhead.message + frame.overhead.reply
     return allocate(
@@ -220,6 +222,16 @@ def _tools(tools: Sequence[Mapping[str, Any]], frame: Frame) -> int:
         raise OptionError(
             f"tools: the schemas cannot be written as JSON ({type(error).__name__})", name="tools", given=None
         ) from error
+
+
+def _settled(account: Budget, draft: Draft) -> Budget:
+    """Return the account of what is sent: the frame is what nothing else takes."""
+    others = account.fixed - account.frame
+    frame = max(0, draft.tokens - others - sum([one.tokens for one in draft.sources]))
+    return replace(
+        account, frame=frame, sources=max(0, account.input - others - frame), used=draft.tokens,
+        enclosures=draft.enclosures, metadata=draft.metadata,
+    )
 
 
 def _no_source(count: int, dropped: Sequence[Dropped]) -> SourceError:

@@ -128,16 +128,15 @@ class Blocks:
         widest, outside = self._widest, meter.fixed(self._widest)
         for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
             if None not in cost:
-                body, inside = cost[0], sum(cost)
-                price = inside + (outside if number == widest else meter.fixed(number))
+                price = sum(cost) + (outside if number == widest else meter.fixed(number))
                 self.whole[id(source)] = Ready(
-                    source, form, values, values, source.text, (), price, number, False, False, body, inside - body
+                    source, form, values, values, source.text, (), price, number, False, False, cost[0]
                 )
 
     def _made(self, source: Source, body: str, *, piece: bool = False) -> Ready:
         edits: Edits = ()
         if self.escaping.leaves(body):
-            shown_text = body
+            shown_text = body if type(body) is str else str.__str__(body)  # `Markup` would escape what it is joined to
         else:
             text = self.escaping.text(body)
             edits = tuple(getattr(text, "edits", ()))
@@ -190,7 +189,7 @@ class Blocks:
         for made, number in zip(ready, numbers, strict=True):
             price, assumed, meter = self._priced(made), made.assumed, made.form.meter
             if number != assumed:
-                if meter is not None and meter.additive:
+                if meter is not None and meter.apart:
                     if (meter, assumed) != last:
                         last, outside = (meter, assumed), meter.fixed(assumed)
                     price += meter.fixed(number) - outside
@@ -204,8 +203,10 @@ class Blocks:
 
         Where these are not counted by themselves, an enclosure is counted with nothing in it.
         """
-        if ready.body >= 0:
-            return price - ready.body, ready.fields
+        none = self._form(())
+        if ready.body >= 0 and none.meter is not None and none.columnar:
+            outside = price - ready.body
+            return outside, max(0, outside - none.meter.fixed(number))
         digits = str(number)
         label = self.labels.prefix + digits
         empty = ready.form.block(digits, label, "", ready.shown)
@@ -213,7 +214,7 @@ class Blocks:
             outside = max(0, price - self.counter(ready.text))
             return outside, min(outside, sum(map(self.counter, ready.shown)))
         outside = self.counter(empty)
-        bare = self._form(()).block(digits, label, "", ()) if ready.shown else empty
+        bare = none.block(digits, label, "", ()) if ready.shown else empty
         return outside, max(0, outside - self.counter(bare or ""))
 
     def block(self, ready: Ready, number: int) -> str:

@@ -69,9 +69,10 @@ def batch(
     """
     from promptpack.batch.codecs import codec_of
     from promptpack.batch.job import Job
+    from promptpack.batch.options import Options, RowError, StoppedError
     from promptpack.batch.outputs import beside_name
     from promptpack.batch.rows import Columns
-    from promptpack.batch.run import Options, RowError, StoppedError, finished_before, run_batch
+    from promptpack.batch.run import finished_before, run_batch
     from promptpack.batch.tally import checked_price
 
     price = checked_price(price)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from promptpack.packing.place import regions
 from promptpack.payload import PackedSource
 from promptpack.quick import maker
 from promptpack.render import Frame
+from promptpack.source import Source
 from promptpack.views import View
 
 if TYPE_CHECKING:
@@ -98,8 +99,13 @@ def _edits(
     )
 
 
-def without_weakest(placed: Sequence[Placed], excess: int) -> tuple[list[Placed], list[Dropped]]:
-    """Take out the weakest sources until `excess` tokens are saved; none where all are required."""
+def without_weakest(
+    placed: Sequence[Placed], excess: int, sources: Mapping[str, Source]
+) -> tuple[list[Placed], list[Dropped]]:
+    """Take out the weakest sources until `excess` tokens are saved; none where all are required.
+
+    sources: all that came in, by id: of a passage that was merged, every chunk is listed.
+    """
     out: list[Dropped] = []
     saved = 0
     leaving: set[int] = set()
@@ -112,8 +118,8 @@ def without_weakest(placed: Sequence[Placed], excess: int) -> tuple[list[Placed]
             continue
         leaving.add(index)
         saved += max(1, one.cost)
-        out.append(Dropped(
-            one.source, one.rank, one.cost, DropReason.OVER_BUDGET, "measure",
-            f"the rendered payload was {excess} tokens too large and this was the weakest source",
-        ))
+        why = f"the rendered payload was {excess} tokens too large and this was the weakest source"
+        out += [
+            Dropped(sources[id_], one.rank, one.cost, DropReason.OVER_BUDGET, "measure", why) for id_ in one.chunk_ids
+        ]
     return [one for index, one in enumerate(placed) if index not in leaving], out

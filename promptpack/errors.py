@@ -110,7 +110,9 @@ class OptionError(PromptpackError, ValueError):
         "place: unknown value 'fild'; did you mean 'fold'? Known: best_first, fold"
         """
         names = sorted(known)
-        close = difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.6) if isinstance(given, str) else ()
+        close = difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.6) if isinstance(given, str) else []
+        if not close and isinstance(given, str) and given:
+            close = [one for one in names if one.startswith(given.lower())][:1]
         hint = f"; did you mean {close[0]!r}?" if close else "."
         return cls(
             f"{name}: unknown value {quote(given)}{hint} Known: {', '.join(names)}",

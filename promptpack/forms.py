@@ -80,7 +80,7 @@ class Ready:
     form: what it has in common with others. raw, shown: the values of its fields, as they came and escaped, in the
     order of `form.names`. text: escaped. edits: what escaping changed. price: under label number `assumed`; -1 until
     it is asked for. piece: whether the text is not that of the source. hinted: the price rests on a count that came
-    with the source. body, fields: what text and fields cost, where they were counted by themselves; else -1 and 0.
+    with the source. body: what the text costs, where it was counted by itself; else -1.
     """
 
     source: Source
@@ -94,7 +94,6 @@ class Ready:
     piece: bool = False
     hinted: bool = False
     body: int = -1
-    fields: int = 0
 
     @property
     def attributes(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ class Meter:
         self.additive = bool(getattr(counter, "additive", False)) and shape.gaps.count(TEXT) == 1
         self._uniform = bool(getattr(counter, "uniform_digits", False))
         self._fixed: dict[int, int] = {}
-        segments = _segments(self._shape) if self.additive else []
+        segments = _rejoined(_segments(self._shape)) if self.additive else []
         self._numbered = [one for one in segments if all(gap in NUMBERS for gap in one.gaps)]
         shown = [one for one in segments if not all(gap in NUMBERS for gap in one.gaps)]
         # Where the text stands alone on its lines it is counted alone, unless its first character joins what is before.
@@ -41,6 +41,8 @@ class Meter:
         alone = [one for one in shown if len(one.gaps) == 1 and one.gaps[0] not in (TEXT, *NUMBERS)]
         self._fields: list[tuple[str, Shape, dict[str, int]]] = [(one.gaps[0], one, {}) for one in alone]
         self._others = [one for one in shown if one is not self._text and one not in alone]
+        # Whether the label's number stands in pieces of its own, so that another one changes `fixed` and nothing else.
+        self.apart = self.additive and not any(gap in NUMBERS for one in self._others for gap in one.gaps)
 
     def __call__(self, values: Mapping[str, str], number: int, known: int | None = None) -> int:
         """Return the tokens of the block with these values (attributes and text) under label `number`.
@@ -153,7 +155,7 @@ def _segments(shape: Shape) -> list[Shape]:
             break
         if follows == TEXT and before == "\n":
             close()  # provisional: the meter looks at the first character of each text
-        elif follows in NUMBERS and cuts_here(before, "1"):
+        elif follows in NUMBERS and before and cuts_here(before, "1"):  # of a text nothing is known
             close()
         literals.append(current)
         gaps.append(follows)
@@ -161,6 +163,19 @@ def _segments(shape: Shape) -> list[Shape]:
         # A number ends in a digit and an attribute in a visible character; of a text nothing is known.
         before = "" if follows == TEXT else "0" if follows in NUMBERS else "x"
     close()
+    return segments
+
+
+def _rejoined(segments: list[Shape]) -> list[Shape]:
+    """Put a piece that begins with the text, and holds other values too, together with the one before it.
+
+    The cut between them holds for some first characters only, and is looked at where the text is alone in its piece.
+    """
+    for at in range(1, len(segments)):
+        first, second = segments[at - 1], segments[at]
+        if second.literals[0] == "" and second.gaps[:1] == (TEXT,) and len(second.gaps) > 1:
+            both = Shape((*first.literals, *second.literals[1:]), first.gaps + second.gaps)
+            return [*segments[: at - 1], both, *segments[at + 1:]]
     return segments
 
 

@@ -24,6 +24,8 @@ from promptpack.wellformed import repaired
 Around = tuple[str, str]
 LONG = 8_000  # characters of all passages together, some 2,000 tokens, from where a template may repeat its rules
 
+ENCLOSURE = 150  # characters that a block has besides its text, more or less
+
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
@@ -96,9 +98,9 @@ class Frame:
         self.guard.user(content, rendered, blocks, views, question, turns, by_shape=around is not None)
         return content, around
 
-    def bare(self, with_sources: bool, question: Markup | None, persona: str | None) -> int:
+    def bare(self, with_sources: bool, question: Markup | None, persona: str | None, *, long: bool) -> int:
         """Return the tokens of a user message without its blocks."""
-        around = self._around(with_sources, question, with_sources)  # sources may turn out to be long
+        around = self._around(with_sources, question, long and with_sources)
         if around is None:
             try:
                 return self.counter(self.user((), tuple, question, persona)[0])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "render_many": "many", "Rendered": "many", "pack_batch": "arrow", "run_batch": "run", "pack_shard": "run",
-    "Options": "run", "RowError": "run", "StoppedError": "run", "Job": "job", "Columns": "rows", "Failure": "rows",
-    "Shard": "shard", "shards": "shard", "Summary": "tally", "verify_results": "verify",
+    "Options": "options", "RowError": "options", "StoppedError": "options", "Job": "job", "Columns": "rows",
+    "Failure": "rows", "Shard": "shard", "shards": "shard", "Summary": "tally", "verify_results": "verify",
 }
 
 __all__ = [*_HOMES]
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from promptpack.batch.job import Job as Job
     from promptpack.batch.many import Rendered as Rendered
     from promptpack.batch.many import render_many as render_many
+    from promptpack.batch.options import Options as Options
+    from promptpack.batch.options import RowError as RowError
+    from promptpack.batch.options import StoppedError as StoppedError
     from promptpack.batch.rows import Columns as Columns
     from promptpack.batch.rows import Failure as Failure
-    from promptpack.batch.run import Options as Options
-    from promptpack.batch.run import RowError as RowError
-    from promptpack.batch.run import StoppedError as StoppedError
     from promptpack.batch.run import pack_shard as pack_shard
     from promptpack.batch.run import run_batch as run_batch
     from promptpack.batch.shard import Shard as Shard

@@ -10,8 +10,8 @@ from typing import Any
 from promptpack.batch.chunks import Chunk, read_objects
 from promptpack.batch.engine import ordered, vocabularies_of, worker_count
 from promptpack.batch.job import Job, id_of, rendered
+from promptpack.batch.options import RowError
 from promptpack.batch.rows import Columns, Failure
-from promptpack.batch.run import RowError
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError
 from promptpack.payload import Payload

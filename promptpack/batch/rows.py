@@ -196,7 +196,7 @@ def custom_id(id: str) -> str:  # noqa: A002  # it is the column's name
     1 to 64 letters, digits, - and _; a digest is "pp-" and 32 hexadecimal digits (blake2b of the id in UTF-8).
 
     >>> custom_id("q-7"), custom_id("docs/7")
-    ('q-7', 'pp-e5b8dc5cf7b2b1cf2a5f36d9e05ee3df')
+    ('q-7', 'pp-7c23bd46d9281654cde0954a355009ac')
     """
     if _CUSTOM_ID.match(id):
         return id

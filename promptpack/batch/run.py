@@ -2,87 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import copy
-import json
 import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from promptpack.batch.chunks import LARGEST_ROW, Chunk, Raw
+from promptpack.batch.chunks import Chunk
 from promptpack.batch.codecs import codec_of
+from promptpack.batch.dead import dead_line
 from promptpack.batch.engine import ordered, vocabularies_of, worker_count
 from promptpack.batch.job import Done, Job, Lost, Made
 from promptpack.batch.journal import Journal, State, digest, identity
+from promptpack.batch.options import Options, RowError, StoppedError
 from promptpack.batch.outputs import Lock, Outputs, Plan, beside_name, complete
 from promptpack.batch.rows import Failure
 from promptpack.batch.seen import Seen
 from promptpack.batch.shard import Shard
 from promptpack.batch.tally import Summary
-from promptpack.errors import OptionError, PromptpackError, SourceError, quote
-
-ON_ERROR = ("dead-letter", "raise", "skip")
-
-
-class RowError(PromptpackError, ValueError):
-    """A row has no payload, and the run was to stop there: the `number` of the row, and the `failure`."""
-
-    def __init__(self, message: str, *, number: int, failure: Failure) -> None:
-        super().__init__(message)
-        self.number = number
-        self.failure = failure
-
-
-class StoppedError(PromptpackError, RuntimeError):
-    """A run stopped before its end, for a reason that lies outside of its rows; `rows` are done."""
-
-    def __init__(self, message: str, *, rows: int) -> None:
-        super().__init__(message)
-        self.rows = rows
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a run goes about it.
-
-    workers: processes; None takes as many as there are processors, 0 works in this process. on_error: what becomes of
-    a bad row: "dead-letter" writes it with the reason to `dead` (default: OUT.dead.jsonl), "skip" only counts it,
-    "raise" stops. beside: where the label maps go (default: OUT.labels.jsonl). split: whether to start a new part of
-    the output where the format's limits of a file are reached. resume: go on with a run that was ended. restart: begin
-    anew although there is one. largest_row: the most bytes of a row. every: seconds between two entries of the journal,
-    which is what a resumed run has to do again at most; the result does not depend on it.
-    """
-
-    workers: int | None = None
-    on_error: str = "dead-letter"
-    dead: str | None = None
-    beside: str | None = None
-    split: bool = False
-    resume: bool = False
-    restart: bool = False
-    largest_row: int = LARGEST_ROW
-    every: float = 2.0
-
-    def __post_init__(self) -> None:
-        worker_count(self.workers)
-        if self.on_error not in ON_ERROR:
-            raise OptionError.unknown("on_error", self.on_error, ON_ERROR)
-        if self.resume and self.restart:
-            raise OptionError("resume, restart: only one of the two", name="resume", given=True)
-        if isinstance(self.largest_row, bool) or not isinstance(self.largest_row, int) or self.largest_row < 1:
-            raise OptionError(
-                f"largest_row: expected a number of bytes from 1, got {quote(self.largest_row)}", name="largest_row",
-                given=self.largest_row,
-            )
-        if isinstance(self.every, bool) or not isinstance(self.every, int | float) or not self.every >= 0:
-            raise OptionError(
-                f"every: expected seconds, 0 or more, got {quote(self.every)}", name="every", given=self.every
-            )
-
+from promptpack.errors import OptionError, SourceError, quote
 
 Watch = Callable[[State, "int | None"], None]
 
@@ -302,24 +242,3 @@ def _after(state: State, chunk: Chunk, done: Done, outputs: Outputs) -> State:
 def _dead(chunk: Chunk, done: Done) -> list[bytes]:
     lost = {one.number: one.failure for one in done.entries if isinstance(one, Lost)}
     return [dead_line(raw, lost[raw.number]) for raw in chunk.read() if raw.number in lost] if lost else []
-
-
-def dead_line(raw: Raw, failure: Failure) -> bytes:
-    """Return the line that tells of a bad row: where it is, what is wrong, and the row itself as it came.
-
-    `row` is the line; `row_base64` where it is not UTF-8; `row_start` of a line that is too long to be kept.
-    """
-    said: dict[str, Any] = {
-        "line": raw.number, "offset": raw.offset, "id": failure.id,
-        "error": {"type": failure.type, "message": failure.message},
-    }
-    if raw.fault is not None:
-        said |= {"bytes": raw.size, "row_start": bytes(raw.data or b"").decode("utf-8", "backslashreplace")}
-    elif isinstance(raw.data, bytes):
-        try:
-            said["row"] = raw.data.decode("utf-8")
-        except UnicodeDecodeError:
-            said["row_base64"] = base64.b64encode(raw.data).decode()
-    else:
-        said["row"] = raw.data
-    return json.dumps(said, ensure_ascii=True, default=str).encode() + b"\n"

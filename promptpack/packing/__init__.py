@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from promptpack.packing.route import Auto
     from promptpack.packing.scorers import overlap, recency, weighted
     from promptpack.packing.scoring import Scoring
+    from promptpack.packing.spans import Spans
     from promptpack.packing.trim import shorten
 
 _MODULES = {
@@ -23,7 +24,7 @@ _MODULES = {
     "DocumentOrder": "place", "DropReason": "candidate", "Dropped": "candidate", "Packed": "candidate",
     "Packing": "pipeline", "Placed": "candidate", "Spread": "place", "fold": "place", "pack": "pipeline",
     "shorten": "trim", "Dedup": "dedup", "Diversity": "diversity", "mmr": "diversity", "Scoring": "scoring",
-    "overlap": "scorers", "recency": "scorers", "weighted": "scorers",
+    "Spans": "spans", "overlap": "scorers", "recency": "scorers", "weighted": "scorers",
 }
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Packing",
     "Placed",
     "Scoring",
+    "Spans",
     "Spread",
     "fold",
     "mmr",

@@ -83,7 +83,8 @@ def test_bad_usage_gives_2(folder: Path, arguments: tuple[str, ...]) -> None:
 
 def test_there_and_back(folder: Path) -> None:
     done = run("batch", "in.jsonl", "out.jsonl", "-f", "anthropic-batch", "-m", "claude-sonnet-4-5", "-j", "0", "-q",
-               "--labels", "labels.jsonl", "--select", "prefix", "--fields", "auto", "-s", "You sell lamps.", cwd=folder)
+               "--labels", "labels.jsonl", "--select", "prefix", "--fields", "auto", "-s", "You sell lamps.",
+               cwd=folder)
     assert done.returncode == 0, done.stderr
     line = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
     assert line["params"]["model"] == "claude-sonnet-4-5"

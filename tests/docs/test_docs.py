@@ -69,7 +69,7 @@ def test_two_commands_do_all_the_set_up() -> None:
 
 def test_ci_calls_the_test_command_of_the_readme() -> None:
     command = COMMANDS[1]
-    assert command.endswith("pytest -q")
+    assert command.endswith("pytest -q -n 2")
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 

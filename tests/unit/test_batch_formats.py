@@ -180,7 +180,8 @@ def test_results_without_an_answer_are_told_apart(tmp_path: Path, result: dict[s
 def test_results_that_belong_to_nothing_are_named(tmp_path: Path) -> None:
     make(tmp_path, "payload")
     good = RESULTS["plain"]("q1", ANSWER)
-    found, totals = check(tmp_path, [good, good, {"custom_id": "other", "answer": "x"}, [1], {"answer": "x"}], "out.jsonl")
+    results = [good, good, {"custom_id": "other", "answer": "x"}, [1], {"answer": "x"}]
+    found, totals = check(tmp_path, results, "out.jsonl")
     assert [one["status"] for one in found[:5]] == ["ok", "repeated", "unknown", "unreadable", "unknown"]
     assert (totals.repeated, totals.unknown, totals.results) == (1, 2, 5)
 

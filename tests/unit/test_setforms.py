@@ -66,10 +66,10 @@ def test_time_is_linear(piece: str) -> None:
     def cost(count: int) -> float:
         text = piece * count
         best = 9.0
-        for _ in range(3):
-            start = time.perf_counter()
+        for _ in range(5):
+            start = time.process_time()
             json_inside(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     assert cost(40_000) < 12 * max(cost(10_000), 1e-4)
