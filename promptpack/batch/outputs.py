@@ -140,6 +140,13 @@ class Outputs:
         file.flush()
         os.fsync(file.fileno())
 
+    def discard(self) -> None:
+        """Delete what is staged."""
+        plan = self._plan
+        for path in (plan.part(1) if plan.out is not None else None, plan.beside, plan.dead):
+            if path is not None:
+                staged(path).unlink(missing_ok=True)
+
     def close(self) -> None:
         """Close the files; what is staged stays."""
         for file in self._files.values():

@@ -54,9 +54,11 @@ def run_batch(
     with ExitStack() as stack:
         journal = None
         if out is not None:
-            if not out.parent.is_dir():
-                raise OptionError(f"output: there is no folder {quote(str(out.parent), 200)}", name="output",
-                                  given=str(target))
+            if not out.parent.is_dir() or out.is_dir():
+                raise OptionError(
+                    f"output: there is no folder {quote(str(out.parent), 200)}" if not out.is_dir() else
+                    f"output: {quote(str(out), 200)} is a folder", name="output", given=str(target),
+                )
             stack.enter_context(Lock(_beside(out, "lock")))
             journal = Journal(_beside(out, "journal"), _digest(shard, job, plan, chosen))
         elif chosen.resume:
@@ -201,9 +203,14 @@ def _work(
     finally:
         results.close()
         try:
-            commit()
+            if state.rows or state.finished:
+                commit()
         finally:
             outputs.close()
+            if not (state.rows or state.finished):  # there is nothing to go on with
+                outputs.discard()
+                seen.close()
+                seen.remove()
     return state
 
 

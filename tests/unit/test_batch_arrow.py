@@ -137,6 +137,24 @@ def test_a_pool_reads_parquet_and_shards_are_row_groups(tmp_path: Path) -> None:
     assert b"".join(parts) == whole
 
 
+def test_chunks_of_parquet_divide_down_to_one_row(tmp_path: Path) -> None:
+    """The row that ends its worker is found by halving."""
+    from promptpack.batch.parquet import read_parquet
+
+    pq.write_table(table(40), tmp_path / "in.parquet", row_group_size=35)
+    chunks = list(read_parquet(str(tmp_path / "in.parquet")))
+    assert [(one.first, one.count, one.end) for one in chunks] == [(1, 32, 32), (33, 3, 35), (36, 5, 40)]
+    todo, found = [chunks[0]], []
+    while todo:
+        one = todo.pop(0)
+        if one.count == 1:
+            found += one.read()
+        else:
+            todo = [*one.halves(), *todo]
+    assert tuple(found) == chunks[0].read()
+    assert list(read_parquet(str(tmp_path / "in.parquet"), skip=32)) == chunks[1:]
+
+
 def test_a_file_that_is_no_parquet_is_an_error(tmp_path: Path) -> None:
     from promptpack.errors import PromptpackError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 
 from promptpack.batch import Job, Options, RowError, Shard, StoppedError, Summary, pack_shard, run_batch, shards
+from promptpack.batch.chunks import read_lines
 from promptpack.batch.codecs import codec_of, open_lines
 from promptpack.batch.formats import FORMATS
 from promptpack.batch.outputs import Lock
+from promptpack.batch.rows import Failure
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError
 from promptpack.payload import Payload
@@ -196,6 +199,34 @@ def test_a_run_goes_on_only_where_everything_is_the_same(source: Path, tmp_path:
         run_batch(source, out, job, Options(workers=0, resume=True))
     run_batch(source, out, job, Options(workers=0, restart=True))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["in.jsonl", "out.dead.jsonl", "out.jsonl"]
+
+
+def test_a_run_that_did_nothing_leaves_nothing(tmp_path: Path) -> None:
+    """Whoever mends the first row and tries again must not be asked about an unfinished run."""
+    (tmp_path / "in.jsonl").write_text("oops\n")
+    for _ in range(2):
+        with pytest.raises(RowError, match="row 1: row: broken JSON"):
+            run_batch(tmp_path / "in.jsonl", tmp_path / "out.jsonl", Job(BUILDER), Options(workers=0, on_error="raise"))
+        assert [one.name for one in tmp_path.iterdir()] == ["in.jsonl"]
+    with pytest.raises(OptionError, match="is a folder"):
+        run_batch(tmp_path / "in.jsonl", tmp_path, Job(BUILDER), NOW)
+
+
+@pytest.mark.parametrize("codec", ["plain", "gzip", "zstd", "arrow"])
+def test_a_chunk_in_pieces_gives_the_same_bytes(codec: str) -> None:
+    """What a dead worker leaves to be done again must not be seen in the output."""
+    if codec in ("zstd", "arrow"):
+        pytest.importorskip({"zstd": "zstandard", "arrow": "pyarrow"}[codec], reason="its package is not installed")
+    given = rows(9)
+    given[4] = {"id": "bad"}
+    (chunk,) = read_lines(io.BytesIO(lines(given)))
+    job = Job(BUILDER, "parquet" if codec == "arrow" else "payload", codec=codec, beside=True)
+    whole = job(chunk)
+    first, rest = chunk.halves()
+    assert job.joined([job(first), job.joined([job(one) for one in rest.halves()])]) == whole
+    left = job.without(whole, {2: Failure("X", "why", "q1")})
+    assert left.block == job(next(read_lines(io.BytesIO(lines([*given[:1], *given[2:]]))))).block
+    assert len(left.beside) == 7
 
 
 def test_nothing_appears_before_all_is_written(source: Path, tmp_path: Path) -> None:
