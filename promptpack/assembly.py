@@ -55,6 +55,11 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     plan = planned(builder.window, found.margin if builder.counter is None else frame.margin)
     if builder.fields == AUTO:
         notes.append(f"fields auto shows {', '.join(frame.blocks.fields) or 'none'}")
+    elif sources and tuple(builder.fields) != DEFAULT_FIELDS:
+        notes += [
+            f"fields: no source has {quote(name)}"
+            for name in frame.blocks.fields if name != "chunk" and not any(frame.blocks.columns.column(name, sources))
+        ]
     step("frame", {"template": frame.compiled.set.name, "counter": _name(frame.counter), "sources": len(sources)})
 
     if content.folded:

@@ -28,7 +28,7 @@ from promptpack.tokens.custom import CallableCounter
 from promptpack.tokens.memo import Memo
 from promptpack.views import View
 
-Edits = tuple[Any, ...]
+Edits = tuple[str, ...]
 CountMany = Callable[[list[str]], list[int]]
 _AT_FIRST, _AT_ONCE = 16, 256  # texts that are counted in one go: a few to learn their size, then many
 
@@ -139,7 +139,7 @@ class Blocks:
             shown_text = body if type(body) is str else str.__str__(body)  # `Markup` would escape what it is joined to
         else:
             text = self.escaping.text(body)
-            edits = tuple(getattr(text, "edits", ()))
+            edits = tuple(getattr(text, "kinds", ()))
             shown_text = str(text)
         names, raw = self.columns.fields(source)
         shown = raw

@@ -193,7 +193,11 @@ class PromptBuilder:
         """Replace the tool schemas: counted as JSON text, and sent by `Payload.request` in the provider's form."""
         if isinstance(schemas, str | Mapping) or not isinstance(schemas, Iterable):
             raise _wrong("tools", "a list of tool schemas", schemas)
-        return self._with(tools=tuple(copied(list(schemas), "tools")))
+        listed = list(schemas)
+        for one in listed:
+            if not isinstance(one, Mapping) or not one:
+                raise _wrong("tools", "tool schemas, each a mapping that is not empty", one)
+        return self._with(tools=tuple(copied(listed, "tools")))
 
     def with_template(self, template: str | Path | TemplateSet | None) -> PromptBuilder:
         """Replace the template set."""

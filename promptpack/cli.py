@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -77,7 +78,7 @@ def render(
         names = tuple(name.strip() for name in packing["fields"].split(","))
         named["fields"] = "auto" if names == ("auto",) else names
     plan = Window(size, answer=answer, margin=margin)
-    builder = PromptBuilder(plan, model=found if model else None, template=template, **named)
+    builder = PromptBuilder(plan, model=found if model else None, template=_folder(template), **named)
     chosen = ("select", "place", "dedup", "top_k", "min_score")
     builder = builder.with_packing(**{name: packing[name] for name in chosen if packing.get(name) is not None})
     builder = builder.with_system(system).with_question(question)
@@ -90,6 +91,8 @@ def render(
             error.args = (str(error) if str(error).startswith(path) else f"{path}: {error}",)
             raise
     payload = builder.render(require_sources=require_sources)
+    if payload.dropped and not payload.sources:
+        click.echo(f"no source is sent: {payload.dropped[0].detail}", err=True)
     shown: dict[str, Callable[[], str]] = {
         "text": payload.to_text,
         "messages": lambda: _json([{"role": one.role, "content": one.content} for one in payload.messages]),
@@ -134,6 +137,8 @@ def pack(
         click.echo(f"a budget of {budget} with a reserve of {reserve} leaves no room", err=True)
     cut = None if no_truncate else (KEEP[strategy], min_tokens)
     text, lines = pack_files(texts, max(0, budget - reserve), counter, cut)
+    if not text.strip() and any(map(str.strip, texts.values())):
+        click.echo(f"nothing of {len(texts)} files fits a budget of {budget}", err=True)
     emit(text, output)
     if stats:
         click.echo("\n" + "\n".join(lines), err=True)
@@ -158,6 +163,11 @@ def count(files: tuple[str, ...], counter: str | None, model: str | None, models
     if len(rows) > 1:
         rows.append((sum(tokens for tokens, _ in rows), "total"))
     emit("\n".join(f"{tokens}\t{path}" if len(rows) > 1 else str(tokens) for tokens, path in rows))
+
+
+def _folder(template: str | None) -> str | Path | None:
+    """Return a template as it is given, or its path where it is a folder."""
+    return Path(template) if template and Path(template).is_dir() else template
 
 
 def _json(value: Any) -> str:

@@ -131,6 +131,11 @@ def _builder(model: str | None, models: str | None, **prompt: Any) -> PromptBuil
     from promptpack.profiles import planned, profile
     from promptpack.window import Window
 
+    if prompt["escape"] == "spotlight":
+        raise OptionError(
+            "--escape: spotlight draws a secret for each run, so that no run could be gone on with; call run_batch "
+            "with a builder that has Spotlight(seed=...)", name="escape", given="spotlight",
+        )
     found = profile(model, models)
     size = prompt["window"] if prompt["window"] is not None else found.window or 8192
     margin = prompt["margin"]

@@ -91,11 +91,11 @@ def _edits(
 ) -> tuple[tuple[str, str, int], ...]:
     """Count what escaping changed, by place and kind."""
     places = [(one.source.id, made.edits) for one, made in zip(placed, ready, strict=True) if made.edits]
-    places.append(("question", tuple(getattr(question, "edits", ()))))
+    places.append(("question", tuple(getattr(question, "kinds", ()))))
     return tuple(
         (place, kind, count)
         for place, edits in places
-        for kind, count in sorted(Counter(str(edit.kind) for edit in edits).items())
+        for kind, count in sorted(Counter(edits).items())
     )
 
 

@@ -27,6 +27,7 @@ from promptpack.escape.seams import Seams, first_parts, seams
 from promptpack.restricted import SPENDING, RestrictedEnvironment, Spending, metered, refuse
 from promptpack.shape import Hole, Shape, is_plain, learn, mark
 from promptpack.templates import FILES, TemplateSet
+from promptpack.views import View
 
 NAMES = {
     "system.j2": ("system", "example", "prefix"),
@@ -235,10 +236,18 @@ def _ours(error: Exception, set_name: str, name: str) -> TemplateRenderError:
         lineno = _line(error.__traceback__, set_name)
     place = f"{where}, line {lineno}" if lineno else where
     if isinstance(error, jinja2.TemplateError):  # speaks of the template, not of a source
-        why = _brief(error.message or type(error).__name__, 240)
+        why = _brief(_plain_words(error.message or type(error).__name__), 240)
     else:
         why = f"{type(error).__name__}: {_brief(str(error), QUOTE_LIMIT)}"
     return TemplateRenderError(f"template {place}: {why}", template=where, lineno=lineno)
+
+
+def _plain_words(message: str) -> str:
+    """Say what is missing without the names of our classes."""
+    said = f"'{View.__module__}.{View.__qualname__} object' has no attribute"
+    if said not in message:
+        return message
+    return message.replace(said, "what is shown has no attribute") + "; a field has to be named in `fields`"
 
 
 def _brief(text: str, limit: int) -> str:

@@ -21,7 +21,6 @@ from markupsafe import Markup
 
 from promptpack.errors import OptionError, quote
 from promptpack.escape import (
-    Edit,
     Escaped,
     LiveLabels,
     Rules,
@@ -69,10 +68,10 @@ class Escaping:
         """Tell, quickly, that the value of a field would be left as it is, whatever the labels of the payload."""
         return is_inert_attribute(value, self.rules)
 
-    def attribute(self, value: str) -> tuple[str, tuple[Edit, ...]]:
-        """Escape the value of a field; return it with what was changed."""
+    def attribute(self, value: str) -> tuple[str, tuple[str, ...]]:
+        """Escape the value of a field; return it with the kinds of what was changed."""
         escaped = escape_attribute(value, self.rules)
-        return str(escaped), tuple(escaped.edits)
+        return str(escaped), escaped.kinds
 
     def turn(self, text: str, role: str) -> Markup:
         """Escape text of the history: labels are dead there, but for those that an assistant was given."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from promptpack.measure import Meter
 from promptpack.shape import Shape
@@ -78,9 +77,9 @@ class Ready:
     """A source made ready.
 
     form: what it has in common with others. raw, shown: the values of its fields, as they came and escaped, in the
-    order of `form.names`. text: escaped. edits: what escaping changed. price: under label number `assumed`; -1 until
-    it is asked for. piece: whether the text is not that of the source. hinted: the price rests on a count that came
-    with the source. body: what the text costs, where it was counted by itself; else -1.
+    order of `form.names`. text: escaped. edits: the kinds of what escaping changed. price: under label number
+    `assumed`; -1 until it is asked for. piece: whether the text is not that of the source. hinted: the price rests on
+    a count that came with the source. body: what the text costs, where it was counted by itself; else -1.
     """
 
     source: Source
@@ -88,7 +87,7 @@ class Ready:
     raw: tuple[str, ...]
     shown: tuple[str, ...]
     text: str
-    edits: tuple[Any, ...] = ()
+    edits: tuple[str, ...] = ()
     price: int = -1
     assumed: int = 0
     piece: bool = False

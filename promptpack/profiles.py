@@ -205,13 +205,13 @@ def estimate_note(found: Profile, counter: str, *, plain: bool, margin: int = 0)
     """Return what a report says of counts that are not exact; plain: the counter is the profile's own.
 
     >>> estimate_note(profile("qwen2.5-7b-instruct"), "estimate", plain=True)
-    "the counter estimate estimates; its counts may differ from the model's. Exact: counter='qwen3'"
+    "counts by estimate are estimates and may differ from the model's. Exact: counter='qwen3'"
     """
     kept = f"; {margin} tokens are kept free for that" if margin else ""
     if not found.known and plain:
         return f"the model {quote(found.model)} is not known: its tokens are estimated{kept}"
     exact = f". Exact: counter={found.exact_counter!r}" if found.exact_counter and plain else ""
-    return f"the counter {counter} estimates; its counts may differ from the model's{kept}{exact}"
+    return f"counts by {counter} are estimates and may differ from the model's{kept}{exact}"
 
 
 @functools.cache

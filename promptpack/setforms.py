@@ -16,7 +16,6 @@ import re
 from markupsafe import Markup
 
 from promptpack.environment import Compiled
-from promptpack.escape import Edit
 from promptpack.escaping import Escaping
 
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
@@ -67,9 +66,9 @@ class MarkEscaping(Escaping):
 
 
 class JsonText(Markup):
-    """Escaped text as the inside of a JSON string; `edits` are those of escaping, before JSON's own signs."""
+    """Escaped text as the inside of a JSON string; `kinds` are those of escaping, before JSON's own signs."""
 
-    edits: tuple[Edit, ...] = ()
+    kinds: tuple[str, ...] = ()
 
 
 class JsonEscaping(Escaping):
@@ -81,7 +80,7 @@ class JsonEscaping(Escaping):
         """Escape a passage."""
         escaped = Escaping.text(self, text)
         made = JsonText(json_inside(escaped))
-        made.edits = tuple(getattr(escaped, "edits", ()))
+        made.kinds = tuple(getattr(escaped, "kinds", ()))
         return made
 
     def question(self, text: str) -> Markup:
@@ -96,7 +95,7 @@ class JsonEscaping(Escaping):
         """Tell, quickly, that the value of a field would be left as it is, whatever the labels of the payload."""
         return Escaping.leaves_attribute(self, value) and _SPECIAL.search(value) is None
 
-    def attribute(self, value: str) -> tuple[str, tuple[Edit, ...]]:
+    def attribute(self, value: str) -> tuple[str, tuple[str, ...]]:
         """Escape the value of a field; return it with what was changed."""
         escaped, edits = Escaping.attribute(self, value)
         return json_inside(escaped), edits

@@ -91,8 +91,9 @@ def unsized(fitted: Fitted) -> tuple[str, ...]:
     images, files = found.count("image"), len(found) - found.count("image")
     told = [f"{count} {name}{'s' * (count > 1)}" for count, name in ((images, "image"), (files, "file")) if count]
     note = (
-        f"{' and '.join(told)} in the history are estimated ({IMAGE_TOKENS:,} tokens an image, {FILE_TOKENS:,} a file, "
-        "which is one page); add_history(image_tokens=...) takes better figures"
+        f"{' and '.join(told)} in the history {'is' if len(found) == 1 else 'are'} estimated "
+        f"({IMAGE_TOKENS:,} tokens an image, {FILE_TOKENS:,} a file, which is one page); "
+        "add_history(image_tokens=...) takes better figures"
     )
     return (note,)
 

@@ -16,6 +16,7 @@ from promptpack.batch.tally import Tally
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.payload import Payload
+from promptpack.templates import TemplateSet
 
 
 class Made(NamedTuple):
@@ -79,6 +80,9 @@ class Job:
                 "rerank: a batch does not await a reranker; rerank before, and give the scores with the sources",
                 name="rerank", given=self.builder.rerank,
             )
+        template = self.builder.template
+        if template is not None and not isinstance(template, TemplateSet):  # read once: a run has one template
+            object.__setattr__(self, "builder", self.builder.with_template(TemplateSet.of(template)))
         object.__setattr__(self, "columns", Columns.of(self.columns))
         kind = checked(self.format, self.wanted, self.builder)
         if self.beside is None:

@@ -1,4 +1,4 @@
-"""The parts of an answer that cite nothing: code, addresses and the attributes of HTML tags.
+"""The parts of an answer that cite nothing: code, addresses, comments and the attributes of HTML tags.
 
 They are blanked out before citations are read, so that the reader of citations knows nothing of Markdown.
 Fenced blocks come first (`promptpack.citations.fence`); then code spans, tags, link targets and addresses, from left to
@@ -22,6 +22,7 @@ STOP = "\x01"  # stands for every character of a fenced block: no mark reaches a
 REACH = 2_000  # characters from where a code span, tag, element, target or address begins to where it ends
 
 Span = tuple[int, int]
+_HIDDEN = ("code", "pre", "script", "style")  # elements that show code, or nothing
 _HINTS = ("`", "<", "://", "www.", "](")
 
 
@@ -142,7 +143,7 @@ class _Ticks:
 
 
 class _Tags:
-    """Finds what to blank at a `<`: an address, the attributes of a tag, or what a code element holds."""
+    """Finds what to blank at a `<`: a comment, an address, the attributes of a tag, or what a code element holds."""
 
     def __init__(self, text: str, end: int, open_ended: bool) -> None:
         self._text, self._end, self._open_ended = text, end, open_ended
@@ -154,6 +155,10 @@ class _Tags:
         """Return the span to blank for the `<` at `first`, if any, and whether more text may change that."""
         patterns = _patterns()
         near = self._open_ended and self._end - first < REACH
+        if self._text.startswith("<!--", first, self._end):
+            close = self._close("comment", first + 2)  # `<!-->` is one, too
+            whole = close is not None and close.end() - first <= REACH
+            return ((first, close.end()) if close and whole else None), near and close is None
         address = patterns["autolink"].match(self._text, first, min(self._end, first + REACH))
         if address:
             return address.span(), False
@@ -165,9 +170,8 @@ class _Tags:
         end, waits = self._tag_end(name.end())
         if not end or end - first > REACH:
             return None, near and waits
-        element = name["name"].lower()
-        waits = False
-        if element in ("code", "pre"):
+        element, waits = name["name"].lower(), False
+        if element in _HIDDEN:
             close = self._close(element, end)
             if close and close.end() - first <= REACH:
                 return (name.end(), close.start()), False
@@ -244,9 +248,9 @@ _TARGET = (
 def _patterns() -> dict[str, re.Pattern[str]]:
     letter = r"[A-Za-z][A-Za-z0-9+.-]"
     return {
-        "start": re.compile(r"\\[\\`]|`+|<[A-Za-z]|\]\(|[Hh][Tt][Tt][Pp][Ss]?://|ftp://|www\.(?=[A-Za-z0-9])"),
+        "start": re.compile(r"\\[\\`]|`+|<(?:[A-Za-z]|!--)|\]\(|[Hh][Tt][Tt][Pp][Ss]?://|ftp://|www\.(?=[A-Za-z0-9])"),
         "partial": re.compile(
-            r"(?:\\|<|\]|[Hh](?:[Tt](?:[Tt](?:[Pp](?:[Ss]?(?::/?)?)?)?)?)?|f(?:t(?:p(?::/?)?)?)?|w(?:w(?:w\.?)?)?)\Z"
+            r"(?:\\|<(?:!-?)?|\]|[Hh](?:[Tt](?:[Tt](?:[Pp](?:[Ss]?(?::/?)?)?)?)?)?|f(?:t(?:p(?::/?)?)?)?|w(?:w(?:w\.?)?)?)\Z"
         ),
         "target": re.compile(_TARGET),
         "autolink": re.compile(rf"<{letter}{{1,31}}:[^\s<>]*+>"),
@@ -257,8 +261,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "attribute": re.compile(
             r"\s++[A-Za-z_:@][\w:.-]*+(?:\s*+=\s*+(?:(?P<quote>[\"'])|[^\s\"'<>=`]++))?+"
         ),
-        "code": re.compile(r"</code\s*+>", re.IGNORECASE),
-        "pre": re.compile(r"</pre\s*+>", re.IGNORECASE),
+        **{name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in _HIDDEN},
+        "comment": re.compile("-->"),
         "address": re.compile(r"[^\s<>\"`()\[\]（）【】［］〖〗〔〕「」『』、。，；！？]++"),
     }
 

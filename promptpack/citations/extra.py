@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from promptpack.citations.claims import Sentence, sentences_of
-from promptpack.citations.parse import Citation, Marks
+from promptpack.citations.parse import Citation, Malformed, Marks
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Citations beside the text. marks: the spans of those that mark a claim and are none, such as a link behind it."""
+    """What a response says beside its text.
+
+    marks: the spans of citations that mark a claim and are none, such as a link behind it. malformed: citations that
+    are not in order. refused: whether the model declined to answer; refusals: the spans where the text says so.
+    """
 
     citations: tuple[Citation, ...] = ()
     marks: frozenset[Span] = frozenset()
+    malformed: tuple[Malformed, ...] = ()
+    refused: bool = False
+    refusals: tuple[Span, ...] = ()
 
     def sentences(self, answer: str, read: Marks) -> tuple[list[Sentence], dict[int, dict[str, None]]]:
         """Return the sentences of an answer, and by the index of a sentence the labels that it cites.
@@ -26,6 +33,8 @@ class Extra:
         """
         spans = mark_spans(read.citations, self)
         found, owners = sentences_of(answer, spans, read.blocks)
+        for start, end in self.refusals:
+            found = [replace(one, kind="refusal") if start <= one.start < end else one for one in found]
         every = Extra((*read.citations, *self.citations), self.marks.union(spans))
         cited: dict[int, dict[str, None]] = {}
         for index, label in backed(found, dict(zip(spans, owners, strict=True)), every):

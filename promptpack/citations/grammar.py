@@ -26,6 +26,17 @@ _SEPARATOR = r"(?:[,;，；、､،؛&/|+]|(?<![A-Za-z])and(?![A-Za-z]))"
 _DASH = r"[-‐‑‒–—−~〜～]"
 _END = r"(?![0-9A-Za-z_])"
 _SPACE = "[ \\t\u00a0\u202f\u3000]"
+INVISIBLE = (
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff]"
+)
+HIDDEN = "invisible characters in a label"
+# Words that do nothing but point at a source, as in `(see S1)`; with the colon behind them.
+POINTING = (
+    r"(?i:see(?: also)?|cf\.?|compare|refs?\.?|references?|sources?|citations?|quoted from|according to|based on"
+    r"|as per|per|siehe(?: auch)?|vgl\.?|quellen?|laut|nach|voir(?: aussi)?|selon|véase|ver|fuentes?|según|vedi"
+    r"|fonti?|zie|bron(?:nen)?|参见|见|參見|来源|出典|参照) ?[:：]?"
+)
 _TRIM = " \t\r\n\v\f\u00a0\u2009\u202f\u3000*^\\"  # white space and emphasis around a label say nothing
 
 
@@ -86,8 +97,11 @@ class Grammar:
             pairs = zip(several, words, strict=True)
             return [self._numbered(one, at + word.start()) for one, word in pairs if one]
         end = at + len(text)
-        if not self.nearly.search(folded):
+        seen = _visible(folded)
+        if not self.nearly.search(seen):
             return [Item(at, end)]
+        if len(seen) < len(folded) and self.item.fullmatch(seen):
+            return [Item(at, end, fault=HIDDEN)]
         if self.item.fullmatch(folded):
             return [Item(at, end, fault="digits or letters that are not ASCII")]
         if re.search(rf"[0-9]{{{DIGITS + 1},}}", folded):
@@ -175,8 +189,9 @@ def _items(rules: Grammar, body: str) -> tuple[Item, ...]:
     if match is not None:
         return (rules._numbered(match, 0),)
     folded = body if body.isascii() else _fold(body)
-    if not rules.hint.search(folded):
-        return (Item(0, len(body), fault="no number"),) if body.strip(_TRIM) == rules.prefix else ()
+    seen = _visible(folded)
+    if not rules.hint.search(seen):
+        return (Item(0, len(body), fault="no number"),) if seen.strip(_TRIM) == rules.prefix else ()
     read: list[Item] = []
     labelled = pointed = False
     for start, end in _pieces(body):
@@ -199,6 +214,10 @@ def _pieces(body: str) -> list[tuple[int, int]]:
     ends = [match.span() for match in re.finditer(_SEPARATOR, body)]
     starts = [0, *(end for _, end in ends)]
     return list(zip(starts, [*(start for start, _ in ends), len(body)], strict=True))
+
+
+def _visible(text: str) -> str:
+    return text if text.isascii() else re.sub(INVISIBLE, "", text)
 
 
 def _fold(text: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from promptpack.citations.extra import Extra
-from promptpack.citations.parse import Citation, chunk_ids_of
+from promptpack.citations.parse import Citation, Malformed, chunk_ids_of
 from promptpack.citations.responses import Among, Beside, read_response
 from promptpack.citations.verification import Verification
 from promptpack.citations.verify import verify_citations
@@ -60,7 +60,9 @@ def verify_response(
     min_support, judge, ...): as `verify_citations` takes them. sent: the passages; without it only labels and chunk ids
     are names. A citation beside the text has the form `native`, its span is the part of the answer that it backs (or
     the provider's own link behind it), and `cited_text` holds the words of the source where the provider gives them.
-    Every claim that the span touches counts as cited. Cited words are looked for in all texts at most once each.
+    A span outside of the text, and a citation of no source, are `malformed`. Where the provider says that the model
+    declined, `refusal` is true. Every claim that the span touches counts as cited. Cited words are looked for in all
+    texts at most once each.
 
     Raises OptionError for what is no response.
 
@@ -71,7 +73,7 @@ def verify_response(
     (('S1',), 'a#1', 'within 30 days', 1.0)
     """
     answer = read_response(response)
-    if not answer.beside:
+    if not (answer.beside or answer.faults or answer.refused):
         return verify_citations(answer.text, labels, carried=carried, **options)
     now, earlier = chunk_ids_of(labels), chunk_ids_of(carried or {}, "carried")
     resolver = _Resolver(now, earlier, sent or Sent(tuple(Target(label) for label in now)))
@@ -82,7 +84,9 @@ def verify_response(
             ids = now.get(label, earlier.get(label, ()))
             citations.append(Citation(label, *span, answer.text[slice(*span)], "native", span, ids, found.cited_text))
     marks = frozenset((one.start, one.end) for one in answer.beside if one.mark)
-    return verify_citations(answer.text, labels, carried=carried, extra=Extra(tuple(citations), marks), **options)
+    faults = tuple(Malformed(answer.text[start:end], start, end, why) for start, end, why in answer.faults)
+    extra = Extra(tuple(citations), marks, faults, answer.refused, answer.refusals)
+    return verify_citations(answer.text, labels, carried=carried, extra=extra, **options)
 
 
 class _Resolver:

@@ -9,10 +9,12 @@ from promptpack.citations.code import blanked
 from promptpack.citations.fence import fences
 from promptpack.citations.grammar import Grammar, Item, grammar
 from promptpack.citations.scan import Form, Mark, scan
+from promptpack.citations.slips import slips
 from promptpack.errors import OptionError, quote
 from promptpack.quick import maker
 
 MOST_FROM_RANGES = 10_000  # labels that the ranges of one answer may stand for, so that work stays linear
+TOO_MANY = f"the ranges of the answer name more than {MOST_FROM_RANGES:,} labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,12 @@ def read_marks(
     A label is the prefix and one to four ASCII digits. zero_padded: `[S01]` is S1, not malformed.
     superscripts: `¹²` is S12. labels: the label map, which fills `chunk_ids`.
 
-    Nothing is read in code, fences, addresses, link targets and attributes; `[1998]`, `[sic]`, `a[1]` and
+    Nothing is read in code, fences, comments, addresses, link targets and attributes; `[1998]`, `[sic]`, `a[1]` and
     `[S1a]` are plain writing. Malformed are a missing or wrong closing bracket, `[S]`, a leading zero, more
     than four digits, digits that are not ASCII, a range that runs backwards or is longer than 1,000 (or, all
-    ranges of the answer together, 10,000), and a label among other words (`[see S1]`). Linear in the length
-    of the answer. Raises OptionError for an answer that is no text, or a bad prefix.
+    ranges of the answer together, 10,000), a label among other words (`[see S1]`; in round brackets only words that
+    point at it, since `(S3 is cheap)` is prose), and one with invisible characters inside. Linear in the length of the
+    answer. Raises OptionError for an answer that is no text, or a bad prefix.
 
     >>> [(bad.text, bad.why) for bad in read_marks("Wide [S3-S1].").malformed]
     [('S3-S1', 'a range that runs backwards')]
@@ -110,7 +113,10 @@ def read_marks(
     rules = grammar(prefix, bool(zero_padded))
     blocks = fences(answer)
     reader = Reader(rules, chunk_ids_of(labels or {}))
-    reader.read(answer, 0, scan(blanked(answer, blocks, rules.is_group), rules, superscripts=superscripts))
+    shown = blanked(answer, blocks, rules.is_group)
+    marks = scan(shown, rules, superscripts=superscripts)
+    reader.read(answer, 0, marks)
+    reader.read(answer, 0, slips(shown, rules, marks))
     malformed = sorted(reader.malformed, key=lambda one: one.start)
     return Marks(tuple(reader.citations), tuple(malformed), tuple(blocks))
 
@@ -177,7 +183,7 @@ class Reader:
         if item.last > item.first:
             self._ranged += item.last - item.first + 1
             if self._ranged > MOST_FROM_RANGES:
-                return f"the ranges of the answer name more than {MOST_FROM_RANGES:,} labels"
+                return TOO_MANY
         return ""
 
     def _cite(self, text: str, offset: int, mark: Mark, number: int, inner: tuple[int, int]) -> None:

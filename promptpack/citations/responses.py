@@ -37,10 +37,18 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text of a response, and the citations beside it, in order."""
+    """The text of a response, and the citations beside it, in order.
+
+    faults: citations beside it that are not in order (places outside of the text, no source): start, end, and why.
+    refused: whether the provider says that the model declined to answer; refusals: the spans where the text is no more
+    than that.
+    """
 
     text: str
     beside: tuple[Beside, ...] = ()
+    faults: tuple[tuple[int, int, str], ...] = ()
+    refused: bool = False
+    refusals: tuple[tuple[int, int], ...] = ()
 
 
 def read_response(response: object) -> Answer:
@@ -82,6 +90,9 @@ class _Text:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._beside: list[Beside] = []
+        self._faults: list[tuple[int, int, str]] = []
+        self._refusals: list[tuple[int, int]] = []
+        self.refused = False
         self.length = 0
 
     def add(self, text: object) -> tuple[int, int]:
@@ -95,17 +106,38 @@ class _Text:
         self.length += len(text)
         return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
-    def cite(self, span: tuple[int, int], names: Iterable[object], **more: Any) -> None:
-        """Add a citation; names that are no texts, or say nothing, are left out."""
+    def refuse(self, text: object) -> None:
+        """Append what the provider marks as a refusal."""
+        self._refusals.append(self.add(text))
+        self.refused = True
+
+    def cite(self, span: tuple[int, int], names: Iterable[object], since: int = 0, **more: Any) -> None:
+        """Add a citation; names that are no texts, or say nothing, are left out. since: where its part of the text is.
+
+        A span outside of that part is cut to it, and told.
+        """
+        told = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name.strip()))
+        self._beside.append(Beside(*self._within(span, since), told, **more))
+
+    def fault(self, span: tuple[int, int], why: str) -> None:
+        """Tell what is wrong with a citation."""
+        self._faults.append((*self._within(span, 0), why))
+
+    def _within(self, span: tuple[int, int], since: int) -> tuple[int, int]:
         if not all(isinstance(place, int) for place in span):
             raise TypeError(f"expected whole numbers as places, got {quote(span[0])} and {quote(span[1])}")
-        told = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name.strip()))
-        start = min(max(span[0], 0), self.length)
-        self._beside.append(Beside(start, min(max(span[1], start), self.length), told, **more))
+        start = min(max(span[0], since), self.length)
+        end = min(max(span[1], start), self.length)
+        if (start, end) != span:
+            places = f"{span[0] - since} to {span[1] - since}"
+            why = f"the citation is for {places} of a text of {self.length - since} characters"
+            self._faults.append((start, end, why))
+        return start, end
 
     def answer(self) -> Answer:
         """Return what was collected, the citations by their place."""
-        return Answer("".join(self._pieces), tuple(sorted(self._beside, key=lambda one: (one.start, one.end))))
+        beside = tuple(sorted(self._beside, key=lambda one: (one.start, one.end)))
+        return Answer("".join(self._pieces), beside, tuple(self._faults), self.refused, tuple(self._refusals))
 
 
 def _anthropic(data: Data) -> Answer:
@@ -117,6 +149,7 @@ def _anthropic(data: Data) -> Answer:
             span = text.add(block.get("text"))
             for one in _list(block.get("citations")):
                 _located(text, span, one)
+    text.refused = data.get("stop_reason") == "refusal"
     return text.answer()
 
 
@@ -162,6 +195,8 @@ def _cohere(data: Data) -> Answer:
         if one.get("type") not in (None, "TEXT_CONTENT"):
             continue  # it stands in the model's thinking or plan, which are no part of the answer
         span = (base + (one.get("start") or 0), base + one["end"] if one.get("end") is not None else text.length)
+        if not one.get("sources") and not one.get("document_ids"):
+            text.fault(span, "a citation that names no source")
         for source in _list(one.get("sources")):
             document = source.get("document") or source.get("tool_output") or {}
             text.cite(span, (source.get("id"), *(document.get(key) for key in ("id", "url", "title"))),
@@ -177,8 +212,10 @@ def _chat(data: Data) -> Answer:
     content = message.get("content")
     for part in [content] if isinstance(content, str) else _list(content):
         text.add(part if isinstance(part, str) else part.get("text"))
-    if not text.length:
-        text.add(message.get("refusal"))
+    if message.get("refusal"):  # beside a text it says why the text stops there
+        text.refused = True
+        if not text.length:
+            text.refuse(message["refusal"])
     for one in _list(message.get("annotations")):
         _annotated(text, 0, one)
     return text.answer()
@@ -189,7 +226,10 @@ def _responses(data: Data) -> Answer:
     for item in _list(data["output"]):
         for part in _list(item.get("content")) if item.get("type", "message") == "message" else ():
             start = text.length
-            text.add(part.get("text", part.get("refusal")))
+            if part.get("refusal") and not part.get("text"):
+                text.refuse(part["refusal"])
+                continue
+            text.add(part.get("text"))
             for one in _list(part.get("annotations")):
                 _annotated(text, start, one)
     return text.answer()
@@ -205,7 +245,7 @@ def _annotated(text: _Text, base: int, one: Data) -> None:
     span = (base + start, base + end) if isinstance(start, int) and isinstance(end, int) else (text.length, text.length)
     if kind in ("url_citation", "file_citation", "container_file_citation"):
         names = (inner.get("file_id"), inner.get("url"), inner.get("filename"), inner.get("title"))
-        text.cite(span, names, cited_text=_text(inner.get("quote")), mark=True)
+        text.cite(span, names, base, cited_text=_text(inner.get("quote")), mark=True)
 
 
 def _gemini(data: Data) -> Answer:
@@ -224,7 +264,7 @@ def _is_cohere(data: Data) -> bool:
     return older or "message" in data or "tool_plan" in message or ("citations" in message and "content" in message)
 
 
-_FIELDS = ("output", "choices", "candidates", "message", "content", "citations", "text")
+_FIELDS = ("output", "choices", "candidates", "message", "content", "citations", "text", "refusal", "stop_reason")
 _READERS: Sequence[tuple[Callable[[Data], bool], Callable[[Data], Answer]]] = (
     (lambda data: isinstance(data.get("output"), list | tuple), _responses),
     (lambda data: isinstance(data.get("output"), Mapping), _bedrock),

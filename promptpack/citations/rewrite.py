@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple, Self
 
 from promptpack.citations.parse import Citation, Malformed
 from promptpack.errors import OptionError, quote
 
-_BLANKS = " \t\u00a0\u202f"
-_CLOSING = ".,;:!?)]}…。，、；：！？）】」』”’»\"'"
-_PAIRS = {"(": ")", "[": "]", "（": "）"}
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -114,7 +110,8 @@ def units(citations: Iterable[Citation], malformed: Iterable[Malformed] = ()) ->
             at += 1
         inside = []
         while at < len(faults) and faults[at].start < unit.end:
-            inside.append(Item(faults[at].start, faults[at].end, ()))
+            if unit.start <= faults[at].start and faults[at].end <= unit.end:  # not one that came beside the text
+                inside.append(Item(faults[at].start, faults[at].end, ()))
             at += 1
         if inside:
             found[index] = Unit(unit.start, unit.end, unit.form, tuple(sorted({*unit.items, *inside})), unit.nested)
@@ -136,38 +133,6 @@ def edited(
     return Rewritten.of("".join(pieces) + answer[at:], tuple(edits), labels)
 
 
-def dropped(answer: str, marks: Sequence[Unit], drop: Callable[[str], bool]) -> list[tuple[int, int, str]]:
-    """Return the changes that take labels out of an answer without leaving holes in its sentences.
-
-    A mark that cites nothing any more goes with the blanks before it, with brackets that would be empty, and with the
-    comma or "and" that joined it to another mark; of other marks only the labels in question go.
-    """
-    changes: list[tuple[int, int, str]] = []
-    at = 0
-    while at < len(marks):
-        last = at + 1
-        while last < len(marks) and _joined(answer, marks[last - 1].end, marks[last].start):
-            last += 1
-        cluster = marks[at:last]
-        gone = [all(item.labels and all(map(drop, item.labels)) for item in unit.items) for unit in cluster]
-        if all(gone):
-            changes.append(_hole(answer, cluster[0].start, cluster[-1].end))
-        else:
-            spans = [(unit.start, unit.end) for unit in cluster]
-            for start, end in _without(spans, gone):
-                # A blank stays where two words would become one.
-                before = answer[start - 1:start]
-                left = before.isalnum() and not _ended(answer, end)
-                right = end == spans[-1][1] and answer[end:end + 1].isalnum()
-                name = answer[end:end + 1].isalnum() and before in tuple("._/<>@#-`")  # `source_2` would be none behind
-                blank = name or ((left or right) and any(sign in _BLANKS for sign in answer[start:end]))
-                changes.append((start, end, " " if blank else ""))
-            for unit, is_gone in zip(cluster, gone, strict=True):
-                changes += [] if is_gone else _thinned(answer, unit, drop)
-        at = last
-    return changes
-
-
 def renumbered(answer: str, marks: Sequence[Unit], new: Mapping[str, str]) -> list[tuple[int, int, str]]:
     """Return the changes that give labels other names, each mark in its own spelling."""
     changes = []
@@ -175,11 +140,12 @@ def renumbered(answer: str, marks: Sequence[Unit], new: Mapping[str, str]) -> li
         for item in unit.items:
             labels = [new.get(label, label) for label in item.labels]
             if labels != list(item.labels):
-                changes.append((item.start, item.end, _spelled(answer[item.start:item.end], unit.form, labels)))
+                changes.append((item.start, item.end, spelled(answer[item.start:item.end], unit.form, labels)))
     return changes
 
 
-def _spelled(text: str, form: str, labels: list[str]) -> str:
+def spelled(text: str, form: str, labels: list[str]) -> str:
+    """Return how an item that read `text` is written with other labels, in a mark of this form."""
     if form == "superscript":
         numbers = [re.sub("[^0-9]", "", label).translate(_SUPERSCRIPTS) for label in labels]
         return f"{numbers[0]}⁻{numbers[-1]}" if len(labels) > 1 and _in_a_row(labels) else " ".join(numbers)
@@ -196,73 +162,6 @@ def _in_a_row(labels: list[str]) -> bool:
     return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def _thinned(answer: str, unit: Unit, drop: Callable[[str], bool]) -> list[tuple[int, int, str]]:
-    kept = [tuple(label for label in item.labels if not drop(label)) for item in unit.items]
-    if all(rest == item.labels for rest, item in zip(kept, unit.items, strict=True)):
-        return []
-    if unit.nested:
-        return [(unit.start, unit.end, f"[{', '.join(label for label in unit.labels if not drop(label))}]")]
-    gone = [bool(item.labels) and not rest for rest, item in zip(kept, unit.items, strict=True)]
-    changes = [(start, end, "") for start, end in _without([(item.start, item.end) for item in unit.items], gone)]
-    leads = True
-    for rest, item in zip(kept, unit.items, strict=True):
-        bare = leads and answer[item.start:item.start + 1].isdigit()  # a number alone would be no label any more
-        leads = leads and not rest
-        if rest and (bare or rest != item.labels):
-            changes.append((item.start, item.end, ("\ue202" if unit.form == "marker" else ", ").join(rest)))
-    return changes
-
-
-def _without(spans: Sequence[tuple[int, int]], gone: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return what to cut so that some members of a list go, each with one of the separators beside it."""
-    first = gone.index(False)  # what stands before the first that stays goes with the separator behind it
-    cuts = [(spans[at][0], spans[at + 1][0]) for at in range(first)]
-    for at in range(first + 1, len(spans)):
-        if gone[at]:  # neighbours go in one cut
-            start = cuts.pop()[0] if gone[at - 1] else spans[at - 1][1]
-            cuts.append((start, spans[at][1]))
-    return cuts
-
-
-def _hole(answer: str, start: int, end: int) -> tuple[int, int, str]:
-    """Return the change that takes answer[start:end] out, with the blanks and brackets that it leaves behind."""
-    while True:
-        low, high = start, end
-        while low and answer[low - 1] in _BLANKS:
-            low -= 1
-        while high < len(answer) and answer[high] in _BLANKS:
-            high += 1
-        if low and high < len(answer) and _PAIRS.get(answer[low - 1]) == answer[high]:
-            start, end = low - 1, high + 1
-            continue
-        around = _emphasis().match(answer, end)
-        if around and answer.endswith(around[0], 0, start):  # `**[S9]**`
-            start, end = start - len(around[0]), around.end()
-            continue
-        break
-    after, before = answer[end:end + 1], answer[low - 1:low]
-    if low < start and (shut := _emphasis().match(answer, end)) is not None:  # `*It is so [S9]*`: it closes here
-        after = answer[shut.end():shut.end() + 1]
-        after = "" if not after.isalnum() else after
-    if before in "*_~" and not answer[max(0, start - 4):start].rstrip("*_~")[-1:].isalnum():
-        before = "("  # `**[S9] So it is**`: it opens here
-    if before in ("", "\n") or (low == start and before in "([{（“„«「『\"'" and after in _BLANKS):
-        return start, high, ""
-    if not after or after.isspace() or after in _CLOSING:
-        return low, end, ""
-    return start, end, " " if low == start and before.isalnum() and after.isalnum() and before < "\u2e80" else ""
-
-
-def _ended(answer: str, at: int) -> bool:
-    """Tell whether white space or a closing sign that is not followed by more stands here."""
-    first, second = answer[at:at + 1], answer[at + 1:at + 2]
-    return not first or first.isspace() or (first in _CLOSING and (not second or _ended(second, 0)))
-
-
-def _joined(answer: str, start: int, end: int) -> bool:
-    return end - start <= 8 and _joint().fullmatch(answer, start, end) is not None
-
-
 def _mapped(edits: tuple[Edit, ...], at: int, side: int) -> int:
     if not isinstance(at, int) or at < 0:
         raise OptionError(f"offset: expected a whole number from 0, got {quote(at)}", name="offset", given=at)
@@ -273,13 +172,3 @@ def _mapped(edits: tuple[Edit, ...], at: int, side: int) -> int:
     here, there = (edit[2], edit[0]) if side else (edit[0], edit[2])
     here_end, there_end = (edit[3], edit[1]) if side else (edit[1], edit[3])
     return there if here <= at < here_end else there_end + at - here_end
-
-
-@lru_cache(maxsize=1)
-def _emphasis() -> re.Pattern[str]:
-    return re.compile(r"(?P<sign>[*_~])(?P=sign)*+")
-
-
-@lru_cache(maxsize=1)
-def _joint() -> re.Pattern[str]:
-    return re.compile(rf"[{_BLANKS}]*+(?:[,;，；、&]|and|und|et|y)?[{_BLANKS}]*+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -31,13 +31,13 @@ def scan(text: str, rules: Grammar, *, superscripts: bool) -> list[Mark]:
     """
     marks = list(_bracketed(text, rules))
     if "ource_" in text:
-        for match in _outside(text, rules.name, marks):
+        for match in outside(text, rules.name, marks):
             marks.append(_mark(text, *match.span(), "name", [_whole(match, match[1], rules)]))
     if "\ue200" in text:
-        for match in _outside(text, patterns()["marker"], marks):
+        for match in outside(text, patterns()["marker"], marks):
             marks.append(_mark(text, *match.span(), "marker", _parts(text, match, rules)))
     if superscripts:
-        for match in _outside(text, patterns()["superscript"], marks):
+        for match in outside(text, patterns()["superscript"], marks):
             number = match[0].translate(_SUPERSCRIPTS)
             marks.append(_mark(text, *match.span(), "superscript", [_whole(match, number, rules)]))
     marks.sort(key=lambda mark: mark.start)
@@ -108,7 +108,8 @@ def _whole(match: re.Match[str], number: str, rules: Grammar) -> Item:
     return Item(match.start(), match.end(), item.first, item.last, item.fault)
 
 
-def _outside(text: str, pattern: re.Pattern[str], marks: list[Mark]) -> Iterator[re.Match[str]]:
+def outside(text: str, pattern: re.Pattern[str], marks: Sequence[Mark]) -> Iterator[re.Match[str]]:
+    """Yield the matches that no label of a mark, and nothing malformed in one, overlaps."""
     spans: set[tuple[int, int]] = set()
     for mark in marks:
         if isinstance(mark.items, int) or any(not item.fault for item in mark.items):

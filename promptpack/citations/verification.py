@@ -84,18 +84,21 @@ class Verification:
         """Return the answer without its unknown labels, and without the stale ones unless `stale` is False.
 
         A mark goes with the blank before it, and of a group only the labels in question. Names (`source_9`) that are
-        part of a sentence go as well, so that nothing in the result points at what was not sent.
+        part of a sentence go as well, so that nothing in the result points at what was not sent; so do words that only
+        point at the mark (`(see [S9])`), and the sign of a list item that has nothing else. All other marks stay marks:
+        the result is read again, and a blank or a sign of omission (`[……]`) stays where a mark would be lost otherwise.
 
         >>> from promptpack.citations import verify_citations
         >>> str(verify_citations("It is free [S1, S9]. It is so [S9].", {"S1": "a"}).strip())
         'It is free [S1]. It is so.'
         """
-        from promptpack.citations.rewrite import dropped, edited, units
+        from promptpack.citations.fence import fences
+        from promptpack.citations.strip import stripped
 
         wrong = {*self.unknown, *(self.stale if stale else ())}
-        changes = dropped(self.answer, units(self.citations, self.malformed), wrong.__contains__)
-        left = {label: ids for label, ids in self._chunk_ids().items() if label not in wrong}
-        return edited(self.answer, changes, left)
+        text = stripped(self.answer, self.citations, self.malformed, fences(self.answer), wrong.__contains__)
+        text.labels = {label: ids for label, ids in self._chunk_ids().items() if label not in wrong}
+        return text
 
     def renumber(self) -> Rewritten:
         """Return the answer with its labels numbered by first use; `labels` of the result says what they stand for.

@@ -65,9 +65,10 @@ def verify_citations(
     marks = read_marks(
         answer, {**earlier, **sent}, prefix=prefix, zero_padded=zero_padded, superscripts=superscripts
     )
-    citations = marks.citations
+    citations, malformed = marks.citations, marks.malformed
     if extra is not None:
         citations = tuple(sorted([*citations, *extra.citations], key=lambda one: one.start))
+        malformed = tuple(sorted([*malformed, *extra.malformed], key=lambda one: one.start))
     used = dict.fromkeys(one.label for one in citations)
     known = tuple(label for label in used if label in sent)
     sentences, cited = _sentences(answer, marks, extra)
@@ -83,9 +84,9 @@ def verify_citations(
         stale=tuple(label for label in used if label not in sent and label in earlier),
         unused=tuple(label for label in sent if label not in used),
         uncited=tuple(_passage(answer[one.start:one.end], one.start, one.end) for one in bare),
-        malformed=marks.malformed,
+        malformed=malformed,
         coverage=sum(index in backed for index in claims) / len(claims) if claims else 1.0,
-        refusal=any(one.kind == "refusal" for one in sentences),
+        refusal=any(one.kind == "refusal" for one in sentences) or (extra is not None and extra.refused),
         answer=answer,
         **found,
     )

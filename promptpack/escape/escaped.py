@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 from markupsafe import Markup
@@ -42,12 +42,14 @@ Change = tuple[int, int, str, str]
 class Escaped(Markup):
     """Text that is safe where it was escaped for; a `Markup`, so that no template escapes it again.
 
-    `edits` lists the changes in order. Only `escape_text` and `escape_attribute` make one; what the methods
-    of a text return (slices, joins, `strip()`) is plain `Markup`, because its edits would be wrong.
+    `edits` lists the changes in order, `kinds` their kinds; the edits are made out when they are first asked for.
+    Only `escape_text` and `escape_attribute` make one; what the methods of a text return (slices, joins, `strip()`) is
+    plain `Markup`, because its edits would be wrong.
     """
 
-    __slots__ = ("edits",)
-    edits: tuple[Edit, ...]
+    __slots__ = ("_edits", "_made_from")
+    _edits: tuple[Edit, ...] | None
+    _made_from: tuple[str, Sequence[Change]] | None
 
     def __new__(  # type: ignore[misc]
         cls, object: object = "", encoding: str | None = None, errors: str = "strict"  # noqa: A002
@@ -59,8 +61,30 @@ class Escaped(Markup):
     def of(cls, text: str, edits: tuple[Edit, ...] = ()) -> Self:
         """Make one from finished text and its edits."""
         made = str.__new__(cls, text)
-        made.edits = edits
+        made._edits, made._made_from = edits, None
         return made
+
+    @classmethod
+    def changed(cls, text: str, changes: Sequence[Change]) -> Self:
+        """Make one by changes of a text, which are in order and do not overlap."""
+        made = str.__new__(cls, changed(text, changes))
+        made._edits, made._made_from = None, (text, changes)
+        return made
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The changes, in order, with their places on both sides."""
+        if self._edits is None:
+            self._edits = edits_of(*self._made_from) if self._made_from else ()
+            self._made_from = None
+        return self._edits
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the changes, in order."""
+        if self._edits is None and self._made_from is not None:
+            return tuple([kind for _, _, _, kind in self._made_from[1]])
+        return tuple([edit.kind for edit in self._edits or ()])
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).of, (str(self), self.edits)
@@ -74,18 +98,32 @@ class EscapedAttribute(Escaped):
 
 def apply(text: str, changes: Iterable[Change]) -> tuple[str, tuple[Edit, ...]]:
     """Make the changes, which are in order and do not overlap; return the result and its edits."""
+    changes = list(changes)
+    return changed(text, changes), edits_of(text, changes)
+
+
+def changed(text: str, changes: Iterable[Change]) -> str:
+    """Return the text with the changes made."""
     pieces: list[str] = []
+    position = 0
+    for start, end, out, _ in changes:
+        pieces += (text[position:start], out)
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def edits_of(text: str, changes: Iterable[Change]) -> tuple[Edit, ...]:
+    """Return the changes with the places in the result."""
     edits: list[Edit] = []
     new = tuple.__new__  # what the class itself calls, one step shorter: hostile text makes a million of them
     position = length = 0
     for start, end, out, kind in changes:
-        pieces += (text[position:start], out)
         length += start - position
         after = length + len(out)
         edits.append(new(Edit, (kind, length, after, start, end, text[start:end])))
         length, position = after, end
-    pieces.append(text[position:])
-    return "".join(pieces), tuple(edits)
+    return tuple(edits)
 
 
 def unescape_edits(escaped: Escaped) -> str:

@@ -43,7 +43,10 @@ def _structural() -> re.Pattern[str]:
     )
 
 
-def _decoded(match: re.Match[str]) -> str:
+@lru_cache(maxsize=4096)  # few are written in more than one way, and a hostile text has one a hundred thousand times
+def _decoded(reference: str) -> str:
+    match = _structural().match(reference)
+    assert match is not None  # noqa: S101 - it was found by the same pattern
     if match["name"]:
         from html.entities import html5
 
@@ -52,7 +55,7 @@ def _decoded(match: re.Match[str]) -> str:
         point = int(match["dec"] or "0") if match["dec"] else int(match["hex"], 16)
         char = chr(point) if point <= 0x10FFFF else ""
     folded = fold(char)
-    return folded if folded and folded in "<>/\\| \t\n\r" else match[0]
+    return folded if folded and folded in "<>/\\| \t\n\r" else reference
 
 
 def decode_structure(text: str) -> str:
@@ -61,7 +64,7 @@ def decode_structure(text: str) -> str:
     >>> decode_structure("question&gt; R&amp;D &amp;#47; &#97;")
     'question> R&amp;D / &#97;'
     """
-    return _structural().sub(_decoded, text) if "&" in text else text
+    return _structural().sub(lambda match: _decoded(match[0]), text) if "&" in text else text
 
 
 @lru_cache(maxsize=1024)

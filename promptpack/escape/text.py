@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from promptpack.errors import OptionError, SourceError, quote
-from promptpack.escape.escaped import Change, Edit, Escaped, apply, unescape_edits
+from promptpack.escape.escaped import Change, Edit, Escaped, changed, unescape_edits
 from promptpack.escape.find import Hit, find
 from promptpack.escape.hidden import REPLACEMENT, hidden_runs, surrogates
 from promptpack.escape.odd import is_quiet
@@ -44,7 +44,7 @@ def escape_text(text: str, rules: Rules) -> Escaped:
     changes = _changes(text, rules)
     if not changes:
         return Escaped.of(text)
-    return Escaped.of(*apply(text, changes))
+    return Escaped.changed(text, changes)
 
 
 def is_inert(text: str, rules: Rules) -> bool:
@@ -143,7 +143,7 @@ def unescape(escaped: str, rules: Rules | None = None) -> str:
         return _OWN_REFERENCE.sub(_char, escaped.replace("&gt;", ">")).replace("&amp;", "&")
     if rules.level == "off":
         return escaped
-    return apply(escaped, _backwards(escaped, rules))[0]
+    return changed(escaped, _backwards(escaped, rules))
 
 
 def _backwards(text: str, rules: Rules) -> Iterator[Change]:

@@ -52,6 +52,7 @@ class Choice:
     refused: list[Refused] = field(default_factory=list)
     flagged: list[str] = field(default_factory=list)
     documents: Counter[str] = field(default_factory=Counter)
+    by_value: bool = False  # what is worth most comes first, whatever its rank
     ranges: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # of what is sent in part, by index
 
     def take(self, candidate: Candidate, text: str, cost: int) -> None:
@@ -71,8 +72,8 @@ class Choice:
         self.costs += self.prices.all(candidates)
 
     def rank(self) -> None:
-        """Bring what is taken into the order of the ranks."""
-        ranks = [candidate.rank for candidate in self.chosen]
+        """Bring what is taken into the order of the ranks, or of what it is worth."""
+        ranks = [-value_of(one) if self.by_value else one.rank for one in self.chosen]
         order = sorted(range(len(ranks)), key=ranks.__getitem__)
         if order != list(range(len(ranks))):
             self.chosen = [self.chosen[at] for at in order]

@@ -6,6 +6,8 @@ the runs of its units (`spans_text.units`), the whole text among them. A run is 
 or where what stood before it is sent elsewhere. A unit that occurs again within one document counts once, in the
 candidate that is likeliest to hold the answer. The choice is exact (`spans_choice`).
 
+What is worth most counts as the first in placement: it opens the prompt, as the best rank does elsewhere. Ranks stay.
+
 Without a question, or where no candidate has a word of it, there is nothing to tell sentences apart: then what "top"
 takes is taken, and runs fill what that leaves.
 """
@@ -75,6 +77,7 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
     policy = select if isinstance(select, Spans) else Spans()
     values, matched = unit_values(pool, texts, choice.question, policy)
     first: set[int] = set()
+    choice.by_value = matched
     if not matched:
         costs = choice.prices.all(pool)
         first = set(greedy(range(len(pool)), costs, choice.left))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from math import floor
 
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.select import Prices
@@ -63,21 +62,24 @@ class Runs:
 
         What is missing before it is known where the run opens the text, and where the unit before it is a repeat.
         """
-        value = self._sums[last + 1] - self._sums[first]
-        if first and self.worth[first - 1]:
-            value -= round(self.worth[first] * constants().opening)
-        return value
+        return self._sums[last + 1] - self._sums[first] - self._missing(first)
+
+    def _missing(self, first: int) -> int:
+        return round(self.worth[first] * constants().opening) if first and self.worth[first - 1] else 0
 
     def options(self, runs: Sequence[Run]) -> list[Option]:
-        """Return what each of these runs costs, as far as it is known, and what it is worth."""
-        return [(self.estimate(first, last), self.value(first, last)) for first, last in runs]
-
-    def estimate(self, first: int, last: int) -> int:
-        """Return what a run costs, as far as that is known without counting it."""
-        known = self._exact.get((first, last))
-        if known is not None:
-            return known
-        return max(0, floor(self._tokens[last + 1] - self._tokens[first] - (last - first) * self._each))
+        """Return what each of these runs costs, as far as that is known without counting it, and what it is worth."""
+        tokens, sums, each = self._tokens, self._sums, self._each
+        less = [self._missing(first) for first in range(len(self.units))]
+        exact = self._exact
+        return [
+            (
+                exact[first, last] if (first, last) in exact
+                else max(0, int(tokens[last + 1] - tokens[first] - (last - first) * each)),
+                sums[last + 1] - sums[first] - less[first],
+            )
+            for first, last in runs
+        ]
 
     def known(self, run: Run) -> bool:
         """Tell whether the cost of a run was counted."""

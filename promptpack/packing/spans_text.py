@@ -24,6 +24,13 @@ STEM = 6
 
 _ASCII_DIGIT = re.compile("[0-9]")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
+# All but Latin, Greek and Cyrillic letters that neither need composing nor fold to some that do, and their punctuation:
+# in a text without these, words are plain runs.
+_ODD = re.compile(
+    "[^\\x00-\\u012f\\u0131-\\u01ef\\u01f1-\\u02af\\u0370-\\u038f\\u0391-\\u03af\\u03b1-\\u0482\\u048a-\\u0556"
+    "\\u1e00-\\u1e95\\u2010-\\u205e\\u20a0-\\u20bf\\u2190-\\u22ff]"
+)
+_PLAIN_WORD = re.compile(r"[^\W_]+")
 
 
 @functools.cache
@@ -52,6 +59,8 @@ def terms(text: str) -> list[str]:
     """
     if text.isascii():
         return [word[:STEM] for word in _ASCII_WORD.findall(text.lower())]
+    if _ODD.search(text) is None:
+        return [word[:STEM] for word in _PLAIN_WORD.findall(text.casefold())]
     found: list[str] = []
     for match in _patterns()[0].finditer(folded(text).casefold()):
         run = match[0]
@@ -82,9 +91,10 @@ def units(text: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in units(text)]
     ['Fees\\n\\nThe fee for late payment is 5 euros a day.', 'It is due at the end of each calendar month.']
     """
-    # No cluster goes across the edges of sentences in ASCII, which are trimmed of white space.
     ascii_text = text.isascii()
-    each = sentences.spans(text) if ascii_text else list(zip(*spans(text, "sentence"), strict=True))
+    each = sentences.spans(text)
+    if not (ascii_text or all(_apart(text, start) and _apart(text, end) for start, end in each)):
+        each = list(zip(*spans(text, "sentence"), strict=True))  # with edges between grapheme clusters
     found: list[tuple[int, int]] = []
     opened: int | None = None
     for start, end in each:
@@ -95,6 +105,11 @@ def units(text: str) -> list[tuple[int, int]]:
     if opened is not None:
         found.append((found.pop()[0] if found else opened, each[-1][1]))
     return found
+
+
+def _apart(text: str, at: int) -> bool:
+    """Tell, quickly, that no grapheme cluster goes across an edge of a sentence, which has no white space inside it."""
+    return at in (0, len(text)) or (text[at - 1] < "\x80" and text[at] < "\x80")
 
 
 def _columns(text: str, start: int, end: int) -> int:

@@ -18,6 +18,12 @@ words = st.sampled_from(
     ["It is so", "free", ".", ",", " and ", " ", "\n", "(", ")", "- ", "日本", "。", "“x” ", "`[S9]`", ""]
 )
 answers = st.lists(st.one_of(words, st.sampled_from(MARKS)), max_size=12).map("".join)
+# Signs that make links, code, addresses and comments of the text around a mark, if the mark is taken out of it.
+SHARP = [
+    "`", "``", "```", "](", "[x](", ")(", "]", "http://a", "<a b=", ">", "<!-", "-", "->", "~~~", "<", "\\", "(see ",
+    "See ", "; see ", "Source: ", "1. ", "source_", "*", "**", "[S1](", "[S1]([S1, S9])", "([S5 - S7])",
+]
+hostile = st.lists(st.one_of(words, st.sampled_from(MARKS), st.sampled_from(SHARP)), max_size=14).map("".join)
 
 
 def letters(text):
@@ -25,8 +31,8 @@ def letters(text):
     return [char for char in text if char.isalnum() or char in "。“”"]
 
 
-@given(answers)
-@settings(max_examples=300, deadline=None)
+@given(st.one_of(answers, hostile))
+@settings(max_examples=400, deadline=None)
 def test_what_is_stripped_is_gone_and_everything_else_stays(answer):
     """If it fails, an unknown label stays in the answer, a known one is lost, or a word is."""
     found = verify_citations(answer, LABELS, carried={"S7": "z"})

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from promptpack.batch import Columns, Job, Options, pack_batch, pack_shard, run_batch, shards
+from promptpack.batch.arrow import schema
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError
 
@@ -178,12 +179,32 @@ def test_polars_takes_its_arrow() -> None:
     assert made["id"].to_list() == [f"q{i}" for i in range(5)]
 
 
-def test_hugging_face_datasets_take_its_arrow() -> None:
+@pytest.mark.filterwarnings("ignore")  # its own
+def test_hugging_face_datasets_take_its_arrow(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    given = datasets.Dataset(table(5)).with_format("arrow")
-    made = given.map(functools.partial(pack_batch, builder=BUILDER), batched=True, batch_size=2,
-                     remove_columns=given.column_names)
-    assert made.with_format(None)["id"] == [f"q{i}" for i in range(5)]
+    pq.write_table(table(5), tmp_path / "in.parquet")
+    given = datasets.Dataset.from_parquet(str(tmp_path / "in.parquet"), cache_dir=str(tmp_path / "cache"))
+    work = functools.partial(pack_batch, builder=BUILDER)
+    made = given.with_format("arrow").map(work, batched=True, batch_size=2, remove_columns=given.column_names)
+    assert list(made.with_format(None)["id"]) == [f"q{i}" for i in range(5)]
+    assert [one["error"] is None for one in made.with_format(None)] == [True, True, False, False, True]
+
+
+@pytest.mark.filterwarnings("ignore")  # its own
+def test_daft_takes_its_arrow() -> None:
+    daft = pytest.importorskip("daft", reason="daft is not installed")
+    kind = daft.DataType.from_arrow_type(pa.struct(list(schema())))
+
+    @daft.func.batch(return_dtype=kind, unnest=True)
+    def pack(*columns: daft.Series) -> daft.Series:
+        batch = pa.table([one.to_arrow() for one in columns], names=list(SCHEMA.names))
+        made = pack_batch(batch, BUILDER)
+        return daft.Series.from_arrow(pa.chunked_array([one.to_struct_array() for one in made.to_batches()]))
+
+    frame = daft.from_arrow(table(5))
+    made = frame.select(pack(*(frame[name] for name in SCHEMA.names))).to_pydict()
+    assert made["id"] == [f"q{i}" for i in range(5)]
+    assert [one is None for one in made["error"]] == [True, True, False, False, True]
 
 
 def test_spark_style_iterators_take_its_arrow() -> None:

@@ -196,11 +196,11 @@ def test_poison_rows_cost_nothing_but_themselves(tmp_path: Path, driver: list[st
 
 
 @needs_proc
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_killed_workers_and_parents_lose_nothing(tmp_path: Path, driver: list[str], seed: int) -> None:
     """kill -9 at random moments: the resumed output is that of a run that nobody touched, and no worker stays."""
     rng = random.Random(seed)
-    write(tmp_path / "in.jsonl", [*rows(200), {"id": "bad"}, *rows(1)])
+    write(tmp_path / "in.jsonl", [*rows(150), {"id": "bad"}, *rows(1)])
     job = Job(PromptBuilder(2000, counter=slow), "openai-batch", model="gpt-4o")
     run_batch(tmp_path / "in.jsonl", tmp_path / "plain.jsonl", job, Options(workers=0))
     names = ("{}.jsonl", "{}.labels.jsonl", "{}.dead.jsonl")
@@ -237,7 +237,7 @@ def test_killed_workers_and_parents_lose_nothing(tmp_path: Path, driver: list[st
 
 @needs_proc
 def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", rows(3000))
+    write(tmp_path / "in.jsonl", rows(1500))
     command = [sys.executable, "-m", "promptpack", "batch", "in.jsonl", "out.jsonl", "-j", "1", "-c", "words"]
     options: dict[str, Any] = {"cwd": tmp_path, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE,
                                "env": {**os.environ, "PYTHONPATH": str(REPO)}}
@@ -255,4 +255,4 @@ def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
     assert not (tmp_path / "out.jsonl").exists()
     done = subprocess.run([*command, "--resume"], **options, check=False)
     assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 3000
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 1500

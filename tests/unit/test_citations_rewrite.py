@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from promptpack import link_citations
-from promptpack.citations import Citation, Rewritten, parse_citations, verify_citations
+from promptpack.citations import Citation, Rewritten, parse_citations, read_marks, strip, verify_citations
+from promptpack.citations.code import REACH
 from promptpack.citations.rewrite import units
 from promptpack.errors import OptionError
 
@@ -25,7 +26,7 @@ def check(answer, **options):
     ("It is free [S9].", "It is free."), ("It is free [S1], [S9].", "It is free [S1]."),
     ("It is free [S9], [S1].", "It is free [S1]."), ("It is free [S8] and [S9], so.", "It is free, so."),
     ("It is free [S1] and [S9].", "It is free [S1]."), ("so [S8][S9] and", "so and"), ("so [S8][S1][S9].", "so [S1]."),
-    ("[S9] It is free.", "It is free."), ("- [S9] Item\n- x [S1]", "- Item\n- x [S1]"), ("(see [S9])", "(see)"),
+    ("[S9] It is free.", "It is free."), ("- [S9] Item\n- x [S1]", "- Item\n- x [S1]"), ("(see [S9])", ""),
     ("It is so ([S9]; [S8]).", "It is so."), ("days[S9]and", "days and"),
     ("x [S9, 2]", "x [S2]"), ("x [S9, 2-3]", "x [S2, S3]"), ("三日【S9】。次", "三日。次"), ("三【S9】日", "三日"),
     ("x [S1, S9, S3]", "x [S1, S3]"), ("x [S9; S1]", "x [S1]"), ("x [S1; S9]", "x [S1]"),
@@ -39,6 +40,19 @@ def check(answer, **options):
     ("*[S9]* [S1]", "[S1]"), ("source_2 [S9].[S9]It", "source_2 .It"), ("source_2 [S9] and [S9](", "source_2 ("),
     ("so.[S9] source_2 says", "so. source_2 says"),
     ("x source_2 [S9][S1]", "x source_2 [S1]"), ("x source_2 [S9] [S1].", "x source_2 [S1]."),
+    ("It is free (see [S9]).", "It is free."), ("It is free (see also: [S8], [S9]) now.", "It is free now."),
+    ("It is free (cf. [S9]; it is so).", "It is free (cf.; it is so)."), ("It is free; see [S9].", "It is free."),
+    ("It is free. See [S9]. Then", "It is free. Then"), ("It is free.\nSource: [S9]", "It is free.\n"),
+    ("It is free. (Source: [S9])", "It is free."), ("It is free（参见【S9】）。", "It is free。"),
+    ("It is free (see [S1, S9]).", "It is free (see [S1])."), ("I see [S9].", "I see."), ("Oversee [S9].", "Oversee."),
+    ("- [S9]", ""), ("- a [S1]\n- [S9]\n- b", "- a [S1]\n- b"), ("- a\n- [S9].\n", "- a\n"), ("x\n\n1. [S9]", "x\n"),
+    ("- [ ] [S9]\n\nx", "\nx"), ("- see [S9]\n- b", "- b"), ("- [S9]\n  goes on", "-\n  goes on"),
+    ("- **[S9]**\n- b", "- b"),
+    ("- [S9]\n- [S8]\n- b", "- b"), ("x - [S9]", "x -"), ("[S9]          [S8].", "."), ("a [S9]          [S8].", "a."),
+    # What a mark holds apart stays apart.
+    ("[S1]([S1, S9])", "[S1]([S1 ])"), ("[x]([S9] [S1])", "[x]([……] [S1])"), ("[S9]```\n[S1]", "[……]```\n[S1]"),
+    ("``[S9]` [S9]`", "`` ` [S9]`"), ("[S9 [S8]]", "[S9 [……]]"), ("http://a (S9)[S1]", "http://a [S1]"),
+    ("```\ue200cite\ue202S9\ue202S1\ue201`[S9]``", "```\ue200cite\ue202S1\ue201` ``"),
     ("source_2 [S9].", "source_2."), ("source_2 [S9].It", "source_2 .It"),
 ])
 def test_unknown_and_stale_labels_go_without_hurting_the_sentence(answer, expected):
@@ -48,6 +62,47 @@ def test_unknown_and_stale_labels_go_without_hurting_the_sentence(answer, expect
     again = check(str(text))
     assert not again.unknown
     assert not again.stale
+
+
+def test_what_goes_is_told_by_its_length_where_nothing_else_helps():
+    """If it fails, a code span that was too long to be one becomes one, and hides the marks in it."""
+    answer = "`" + "x " * 996 + "[S9] [S1]" + "`"
+    assert len(answer) > REACH
+    assert check(answer).known == ("S1",)
+    text = check(answer).strip()
+    assert text == answer.replace("[S9]", "[……]")
+    assert check(text).known == ("S1",)
+
+
+def test_superscripts_are_stripped_as_such():
+    """If it fails, a range of superscripts turns into plain words, and its good labels are lost."""
+    def strip(answer):
+        return verify_citations(answer, {"S1": "a", "S2": "b", "S4": "d"}, superscripts=True).strip()
+
+    assert strip("x¹⁻³ z⁹.") == "x¹⁻² z."
+    assert strip("x²⁻⁴ z") == "x² ⁴ z"
+    assert verify_citations("x [S01, S09]", {"S1": "a"}, zero_padded=True).strip() == "x [S01]"
+
+
+def test_stripping_is_linear():
+    """If it fails, an answer that has to be read again and again stops a service: readings are counted."""
+    def readings(answer):
+        seen = 0
+
+        def counting(text, **options):
+            nonlocal seen
+            seen += 1
+            return read_marks(text, **options)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(strip, "read_marks", counting)
+            verify_citations(answer, LABELS).strip()
+        return seen
+
+    assert readings("It is free [S1, S9].") == 1
+    assert readings("It is free [S1].") == 0
+    for unit in ("[S1]([S1, S9]) ", "[x]([S9] [S1]) ", "[S9]```\n[S1]\n", "[S9 [S8]] "):
+        assert readings(unit * 200) <= strip.ROUNDS
 
 
 def test_stale_labels_stay_where_asked_for():

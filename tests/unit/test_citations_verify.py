@@ -125,7 +125,16 @@ def test_coverage_is_the_share_of_claims_with_a_known_citation(answer, coverage)
 
 @pytest.mark.parametrize("sentence", [
     "I don't know.", "I don\u2019t know the answer.", "I do not know",
-    "I'm sorry, but I cannot find that in the sources.",
+    "I'm sorry, but I cannot find that in the sources.", "I'm not sure.", "I am not sure about that.",
+    "I can't help with that.", "I can\u2019t provide an answer.", "I don't have access to that file.",
+    "I don't have that information.", "That is unclear from the excerpts.", "It remains unclear from the sources.",
+    "That information is not available in the sources.", "That information isn't available in the provided context.",
+    "No answer was found in the sources.", "No answer to that could be found in the documents.", "N/A", "N/A.", "*N/A*",
+    "n. a.", "Not available.", "Unknown.", "Not specified", "No information available.", "(Not found)",
+    "No information about it was found in the search results.", "This is missing from the documents.",
+    "The answer is not present in any of the given passages.", "I was not able to find an answer.",
+    "There is no relevant passage on this in the sources.", "I'm unable to confirm that.", "Keine Angabe.",
+    "Unbekannt.", "不明", "未知。",
     "The sources do not mention gift cards.", "This is not covered: the documents don't say it.",
     "The provided context does not contain this.", "There is no information about that.",
     "None of the sources gives a fee.", "I'm unable to answer this.", "Das weiß ich nicht.",
@@ -147,7 +156,9 @@ def test_refusals(sentence):
     "The fee is not in the price.",
     "You do not have to pay.", "I do not have to pay.", "It is not free.",
     "Ich weiß es nicht, aber es ist frei.",
-    "The document names the fee.", "I don't know " + "and it is so " * 40,
+    "The document is not available in German.", "Delivery is not available in Austria.", "Not available in Austria.",
+    "The parcel was not found in the depot.", "The unknown fee is 5 EUR.", "Unknown callers pay 5 EUR.", "None.", "No.",
+    "No answer is due within 30 days.", "The document names the fee.", "I don't know " + "and it is so " * 40,
 ])
 def test_claims_that_only_look_like_refusals(sentence):
     """If it fails, a claim hides behind a turn of phrase."""

@@ -221,6 +221,80 @@ def test_spans_beyond_the_text_are_kept_within_it():
     answer = read_response({"output": [{"type": "message", "content": [
         {"type": "output_text", "text": "abc", "annotations": [cite]}]}]})
     assert [(one.start, one.end) for one in answer.beside] == [(0, 3)]
+    assert answer.faults == ((0, 3, "the citation is for -5 to 10000 of a text of 3 characters"),)
+
+
+def test_citations_that_are_not_in_order_are_told():
+    """If it fails, an offset that is off, or a citation of nothing, is put right or dropped in silence."""
+    text = SENTENCES[0]
+
+    def responses(start, end, *more):
+        cite = {"type": "url_citation", "start_index": start, "end_index": end, "url": "https://shop.example/returns"}
+        return {"output": [{"type": "message", "content": [
+            *({"type": "output_text", "text": one} for one in more),
+            {"type": "output_text", "text": text, "annotations": [cite]}]}]}
+
+    assert PAYLOAD.verify_response(responses(0, 17)).malformed == ()
+    for start, end, more in ((0, 18, ()), (-1, 4, ()), (9, 4, ()), (40, 44, ()), (-2, 4, ("Yes. ",))):
+        result = PAYLOAD.verify_response(responses(start, end, *more))
+        assert [one.why for one in result.malformed] == [
+            f"the citation is for {start} to {end} of a text of 17 characters"]
+        assert result.cited == ("returns#1",)  # what it names is clear
+        assert not result.ok
+    chat = {"choices": [{"message": {"role": "assistant", "content": text, "annotations": [
+        {"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 99, "url": "x"}}]}}]}
+    assert PAYLOAD.verify_response(chat).malformed[0].text == text
+
+    def cohere(**cite):
+        return {"message": {"role": "assistant", "content": [{"type": "text", "text": text}], "citations": [cite]}}
+
+    for rest in ({"sources": []}, {"sources": None}, {}):
+        result = PAYLOAD.verify_response(cohere(start=9, end=16, text="45 days", **rest))
+        assert [(one.text, one.start, one.why) for one in result.malformed] == [
+            ("45 days", 9, "a citation that names no source")]
+        assert not result.ok
+    source = {"type": "document", "id": "returns#1", "document": {}}
+    assert "of a text of 17" in PAYLOAD.verify_response(cohere(start=9, end=77, sources=[source])).malformed[0].why
+    assert PAYLOAD.verify_response(cohere(start=9, end=16, sources=[{}])).unknown == ("unnamed source",)
+
+
+def test_a_citation_beside_the_text_that_is_not_in_order_does_not_keep_a_mark_from_being_stripped():
+    """If it fails, one wrong offset leaves every unknown label in the answer."""
+    cite = {"type": "url_citation", "start_index": 0, "end_index": 99, "url": "https://shop.example/returns"}
+    chat = {"choices": [{"message": {"content": "It is so [S77].", "annotations": [cite]}}]}
+    assert PAYLOAD.verify_response(chat).strip() == "It is so."
+
+
+REFUSED = "I'm sorry, this request goes against my rules."
+
+
+@pytest.mark.parametrize("response", [
+    {"choices": [{"message": {"role": "assistant", "content": None, "refusal": REFUSED}}]},
+    {"choices": [{"message": {"role": "assistant", "content": "", "refusal": REFUSED}}]},
+    {"role": "assistant", "content": None, "refusal": REFUSED},
+    {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": REFUSED}]}]},
+    {"role": "assistant", "content": [], "stop_reason": "refusal"},
+    SimpleNamespace(role="assistant", content=None, refusal=REFUSED),
+], ids=["chat", "empty", "message", "responses", "anthropic", "object"])
+def test_what_the_provider_calls_a_refusal_is_one(response):
+    """If it fails, an answer that the model declined counts as a claim without a source."""
+    result = PAYLOAD.verify_response(response)
+    assert (result.refusal, result.ok, result.uncited, result.coverage) == (True, True, (), 1.0)
+
+
+def test_a_text_beside_a_refusal_is_still_checked():
+    """If it fails, a refusal at the end hides the claims before it, or is not told."""
+    parts = [{"type": "output_text", "text": "Lamps are free. "}, {"type": "refusal", "refusal": REFUSED}]
+    for response in (
+        {"output": [{"type": "message", "content": parts}]},
+        {"choices": [{"message": {"content": "Lamps are free.", "refusal": REFUSED}}]},
+        {"content": [{"type": "text", "text": "Lamps are free."}], "stop_reason": "refusal"},
+    ):
+        result = PAYLOAD.verify_response(response)
+        assert [str(one) for one in result.uncited] == ["Lamps are free."]
+        assert result.refusal
+    plain = {"choices": [{"message": {"content": "Lamps are free.", "refusal": None}}]}
+    assert not PAYLOAD.verify_response(plain).refusal
 
 
 def test_support_is_weighed_for_citations_beside_the_text():

@@ -267,6 +267,8 @@ def test_images_and_files_count_what_the_option_says():
     )
     assert not default.budget.exact
     assert any("1 image and 1 file in the history are estimated" in note for note in default.report.notes)
+    one = builder.add_history([pdf]).with_question("q").render()
+    assert any(note.startswith("1 file in the history is estimated (") for note in one.report.notes)
     told = tokens(image_tokens=100)
     assert told.budget.exact
     assert not told.report.notes

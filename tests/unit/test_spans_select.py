@@ -281,3 +281,13 @@ def test_numpy_and_regex_load_late():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_worth_most_opens_the_prompt():
+    """If this fails, the strongest evidence stands where the retriever's rank puts it, in the middle."""
+    hits = [*[Source(f"n{k}", f"{OTHER} {k}", 0.9 - k / 100) for k in range(5)], Source("fee", FEE, 0.85)]
+    packed = pack(hits, 500, packing=Packing(select="spans"), question=QUESTION)
+    assert packed.ids[0] == "fee"
+    assert packed.sources[0].rank == 6
+    plain = pack(hits, 500, packing=Packing(select="spans"))
+    assert plain.ids[0] == "n0"
