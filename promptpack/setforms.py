@@ -16,6 +16,11 @@ import re
 from markupsafe import Markup
 
 from promptpack.environment import Compiled
+from promptpack.escape import Rules
+from promptpack.escape.escaped import changed
+from promptpack.escape.find import find
+from promptpack.escape.shapes import shapes_for
+from promptpack.escape.text import replacements
 from promptpack.escaping import Escaping
 
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
@@ -79,7 +84,7 @@ class JsonEscaping(Escaping):
     def text(self, text: str) -> Markup:
         """Escape a passage."""
         escaped = Escaping.text(self, text)
-        made = JsonText(json_inside(escaped))
+        made = JsonText(json_inert(escaped, self.rules))
         made.kinds = tuple(getattr(escaped, "kinds", ()))
         return made
 
@@ -98,7 +103,20 @@ class JsonEscaping(Escaping):
     def attribute(self, value: str) -> tuple[str, tuple[str, ...]]:
         """Escape the value of a field; return it with what was changed."""
         escaped, edits = Escaping.attribute(self, value)
-        return json_inside(escaped), edits
+        return json_inert(escaped, self.rules), edits
+
+
+def json_inert(text: str, rules: Rules) -> str:
+    r"""Return escaped text as it stands in a JSON string; what JSON's own signs complete to a shape is escaped, too.
+
+    >>> print(json_inert("<\\|>", Rules()))
+    &lt;\u005c|>
+    """
+    inside = json_inside(text)
+    if inside == text:
+        return inside
+    hits = find(inside, shapes_for(rules), rules.labels, references=False)
+    return changed(inside, replacements(inside, hits)) if hits else inside
 
 
 def json_inside(text: str) -> str:

@@ -153,7 +153,8 @@ def spelled(text: str, form: str, labels: list[str]) -> str:
         return re.sub("[0-9]+", lambda match: re.sub("[^0-9]", "", labels[0]), text)
     place = text[text.index("†"):] if "†" in text else ""
     if len(labels) > 2 and _in_a_row(labels):
-        return f"{labels[0]}-{labels[-1]}{place}"
+        dash = " - " if re.search(r"\s", text) else "-"  # without blanks `[x]([S5 - S7])` would be a link
+        return f"{labels[0]}{dash}{labels[-1]}{place}"
     return ("\ue202" if form == "marker" else ", ").join(labels) + place
 
 

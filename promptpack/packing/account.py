@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from promptpack.packing.candidate import Candidate, Dropped
-from promptpack.packing.choose import Choice
+from promptpack.packing.choice import Choice
 from promptpack.quick import maker
 from promptpack.source import Source
 

@@ -6,14 +6,13 @@ asked late, limits per document and in number, shortening, and the reason for ea
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpack.errors import BudgetError, quote
 from promptpack.packing.candidate import Candidate, DropReason
+from promptpack.packing.choice import Choice, Limits, tokens_told
 from promptpack.packing.knapsack import optimal
 from promptpack.packing.select import Prices, ask, by_density, outside_in, value_of
 from promptpack.packing.trim import shorten
@@ -25,75 +24,6 @@ if TYPE_CHECKING:
 SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges", "spans")
 
 _LACKING_ROOM = frozenset({DropReason.OVER_BUDGET, DropReason.AFTER_CUT, DropReason.NOT_SELECTED})
-# What is not sent, and why; the cost is a lower bound where the detail says "at least".
-Refused = tuple[Candidate, DropReason, int, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How many may be taken: in all, and of one document; and how many must be."""
-
-    top_k: int | None = None
-    max_per_document: int | None = None
-    min_sources: int | None = None
-
-
-@dataclass(slots=True)
-class Choice:
-    """The choice so far: what is taken, at which text and cost, what is refused, and what is left of the budget."""
-
-    prices: Prices
-    left: int | None
-    limits: Limits
-    question: str | None
-    chosen: list[Candidate] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    costs: list[int] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    flagged: list[str] = field(default_factory=list)
-    documents: Counter[str] = field(default_factory=Counter)
-    by_value: bool = False  # what is worth most comes first, whatever its rank
-    ranges: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # of what is sent in part, by index
-
-    def take(self, candidate: Candidate, text: str, cost: int) -> None:
-        """Take a candidate."""
-        self.chosen.append(candidate)
-        self.texts.append(text)
-        self.costs.append(cost)
-        if self.left is not None:
-            self.left -= cost
-        if self.limits.max_per_document is not None and candidate.source.document is not None:
-            self.documents[candidate.source.document] += 1
-
-    def take_all(self, candidates: Sequence[Candidate]) -> None:
-        """Take candidates as they are, where neither budget nor limits can refuse one."""
-        self.chosen += candidates
-        self.texts += [candidate.text for candidate in candidates]
-        self.costs += self.prices.all(candidates)
-
-    def rank(self) -> None:
-        """Bring what is taken into the order of the ranks, or of what it is worth."""
-        ranks = [-value_of(one) if self.by_value else one.rank for one in self.chosen]
-        order = sorted(range(len(ranks)), key=ranks.__getitem__)
-        if order != list(range(len(ranks))):
-            self.chosen = [self.chosen[at] for at in order]
-            self.texts = [self.texts[at] for at in order]
-            self.costs = [self.costs[at] for at in order]
-
-    def refuse(self, candidate: Candidate, reason: DropReason, why: str) -> None:
-        """Refuse a candidate for another reason than its size."""
-        cost, exact = self.prices.size(candidate, self.left or 0)
-        self.refused.append((candidate, reason, cost, f"{why} ({_tokens(cost, exact)})"))
-
-    def limited(self, candidate: Candidate, ahead: int = 0) -> tuple[DropReason, str] | None:
-        """Return the limit that keeps the candidate out whatever it costs, if there is one."""
-        limits, document = self.limits, candidate.source.document
-        if limits.top_k is not None and len(self.chosen) + ahead >= limits.top_k:
-            return DropReason.TOP_K, f"top_k={limits.top_k} sources were chosen before it"
-        most = limits.max_per_document
-        if most is not None and document is not None and self.documents[document] >= most:
-            return DropReason.PER_DOCUMENT, f"max_per_document={most}: document {quote(document)} has as many"
-        return None
 
 
 def choose(
@@ -188,7 +118,7 @@ def _fill(candidates: Sequence[Candidate], choice: Choice, select: str) -> None:
         if short:
             choice.take(candidate, *short)
         else:
-            detail = f"needs {_tokens(cost, exact)}, {left} left{_uncut(candidate, left)}"
+            detail = f"needs {tokens_told(cost, exact)}, {left} left{_uncut(candidate, left)}"
             choice.refused.append((candidate, DropReason.OVER_BUDGET, cost, detail))
         if select == "prefix":
             what = "was cut" if short else "did not fit"
@@ -203,7 +133,7 @@ def _whole(candidates: Sequence[Candidate], choice: Choice, select: str | Select
         if left is not None:
             cost, exact = prices.bound(candidate, left)
             if cost > left:
-                detail = f"needs {_tokens(cost, exact)}, {left} left"
+                detail = f"needs {tokens_told(cost, exact)}, {left} left"
                 choice.refused.append((candidate, DropReason.OVER_BUDGET, cost, detail))
                 continue
         limit = choice.limited(candidate, len(pool))
@@ -300,7 +230,3 @@ def _at_least(choice: Choice) -> None:
         if choice.left is not None and choice.left < 0:
             choice.flagged.append(candidate.source.id)
     choice.refused = [refusal for refusal in choice.refused if id(refusal) not in added]
-
-
-def _tokens(cost: int, exact: bool) -> str:
-    return f"{cost} tokens" if exact else f"at least {cost} tokens"

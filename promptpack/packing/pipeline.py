@@ -13,7 +13,8 @@ from promptpack.errors import OptionError, quote
 from promptpack.packing.account import all_dropped
 from promptpack.packing.arrange import arrange, unread_dates
 from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
-from promptpack.packing.choose import SELECTS, Choice, Limits, by_priority, choose
+from promptpack.packing.choice import Choice, Limits
+from promptpack.packing.choose import SELECTS, by_priority, choose
 from promptpack.packing.intake import Validate, admit
 from promptpack.packing.place import ByRank, Spread, regions
 from promptpack.packing.ranking import Tie, is_finite, rank_order

@@ -29,7 +29,7 @@ from promptpack.packing.spans_text import units
 from promptpack.packing.spans_values import below_best, by_score, features, valued
 
 if TYPE_CHECKING:
-    from promptpack.packing.choose import Choice
+    from promptpack.packing.choice import Choice
 
 SentenceScorer = Callable[[str, Sequence[str]], Sequence[float]]
 

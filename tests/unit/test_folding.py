@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpack import Message, PromptBuilder, Source, Window
@@ -40,6 +40,7 @@ def test_what_cannot_be_folded_stays(messages: list[Message]) -> None:
 TEXTS = st.text(alphabet="ab1. \n/é日", max_size=30)
 
 
+@settings(deadline=None)
 @given(
     TEXTS.filter(str.strip), TEXTS,
     st.sampled_from(["o200k_base", "cl100k_base", "estimate", "words", "chars", "chars/4"]),

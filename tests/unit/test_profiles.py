@@ -249,7 +249,7 @@ def test_the_report_says_what_is_estimated() -> None:
 
     assert "the model 'our-own-model-v3' is not known" in notes("our-own-model-v3")
     assert notes("qwen2.5-7b-instruct").endswith("Exact: counter='qwen3'")
-    assert notes("claude-opus-5").endswith("may differ from the model's")
+    assert notes("claude-opus-5").endswith("may differ from the model's; 1000 tokens are kept free for that")
     assert notes("gpt-4o") == ""
     assert notes("our-own-model-v3", counter="words") == ""
-    assert "the counter chars/4 estimates" in notes("our-own-model-v3", counter="chars/4")
+    assert "counts by chars/4 are estimates" in notes("our-own-model-v3", counter="chars/4")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promptpack import Payload, PromptBuilder, Source
 from promptpack.escape import LiveLabels, Rules, scan, unescape
 from promptpack.escape.text import escape_text
-from promptpack.setforms import json_inside
+from promptpack.setforms import json_inert, json_inside
 
 PIECES = [
     "<", "[", "]", "&", "/", "\\", "|", ">", ";", "\t", "\n", "\r", "\b", "\f", "\x00", "\x1f", '"', "'", " ", "{{",
@@ -40,15 +40,17 @@ def test_the_inside_of_a_json_string(text: str) -> None:
 @example("<\n/source_1>")
 @example("[\nS1]")
 @example("&#0060;\tool_call>")
+@example("<\\|>")
 def test_json_makes_no_shape(text: str) -> None:
     """JSON's backslashes stand where control characters were; a marker out of them would be a hole in the escaping."""
     escaped = str(escape_text(text, RULES))
-    inside = json_inside(escaped)
+    inside = json_inert(escaped, RULES)
     nothing = scan("", RULES)
     assert scan(inside, RULES) == nothing
     assert scan(json.loads(f'"{inside}"'), RULES) == nothing
     # Neither does it make a reference that would decode to one.
-    assert len(escape_text(inside, RULES).edits) <= len(escape_text(escaped, RULES).edits)
+    if inside == json_inside(escaped):  # else the reference is ours
+        assert len(escape_text(inside, RULES).edits) <= len(escape_text(escaped, RULES).edits)
 
 
 def test_ordinary_text_keeps_the_short_forms() -> None:
