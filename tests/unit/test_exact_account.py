@@ -43,7 +43,7 @@ class Loud(str):
 
 @pytest.mark.parametrize("text", [Markup("/with never"), Markup(" <b>lead</b>"), Loud("a text with many more words")])
 def test_a_text_of_another_type_is_its_letters(text: str) -> None:
-    """If it fails, `Markup` escapes what stands before it, or a type of the caller's sends another text than it holds."""
+    """If it fails, `Markup` escapes what stands before it, or a type of your own sends another text than it holds."""
     builder = PromptBuilder(2000).add_sources([Source("a", text, metadata={"title": "t"})]).with_question("q")
     payload = builder.render()
     assert payload.tokens == recount(payload, "o200k_base")
@@ -57,7 +57,8 @@ def steep(text: str) -> int:
 @pytest.mark.parametrize("size", range(230, 430, 10))
 def test_no_chunk_of_a_merged_passage_is_lost_when_it_leaves_late(size: int) -> None:
     """If it fails, the chunks that went into a passage vanish with it."""
-    document = "".join(f"{word}{at} " for at in range(12) for word in "alpha beta gamma delta epsilon zeta eta".split())
+    words = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+    document = "".join(f"{word}{at} " for at in range(12) for word in words)
     sources = [Source("top", "unrelated words here " * 12, 0.9)] + [
         Source(f"m{at}", document[at * 100: at * 100 + 160], 0.5 - at / 100, document="D", start=at * 100,
                end=at * 100 + 160)

@@ -184,7 +184,7 @@ def test_a_builder_uses_overhead_and_margin() -> None:
     assert payload.tokens == plain.tokens + 70
     assert payload.budget.margin == 200
     assert not payload.budget.exact
-    assert "words x 1.5 estimates" in " ".join(payload.report.notes)
+    assert "counts by words x 1.5 are estimates" in " ".join(payload.report.notes)
     explicit = PromptBuilder(Window(2000, margin=5), counter=count).with_question("Why?").render()
     assert explicit.budget.margin == 5
 

@@ -97,7 +97,9 @@ def test_missing_file_names_the_remedies(elsewhere):
     assert vocabulary._encodings == {}
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"aGk= 0\n", mtime=0), gzip.compress(b"x", mtime=0)[:-9]])
+@pytest.mark.parametrize("content", [
+    b"", b"no gzip", gzip.compress(b"aGk= 0\n", mtime=0), gzip.compress(b"x", mtime=0)[:-9],
+])
 def test_damaged_file_is_named(elsewhere, content):
     (elsewhere / "cl100k_base.tiktoken.gz").write_bytes(content)
     with pytest.raises(TokenizerError, match="is damaged"):
