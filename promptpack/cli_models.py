@@ -26,6 +26,6 @@ def models(name: str | None, file: str | None) -> None:
         "model": found.model, "window": found.window, "counter": found.counter, "exact counter": found.exact_counter,
         "template": found.template or "default", "tokens a message": found.message, "tokens of the reply": found.reply,
         "margin": f"{found.margin:.0%} of the window", "system role": "yes" if found.system_role else "no",
-        "source": found.source, "checked": found.checked,
+        "chat markers": ", ".join(found.markers) or None, "source": found.source, "checked": found.checked,
     }
     emit("\n".join(f"{what}\t{value}" for what, value in told.items() if value is not None))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpack.errors import OptionError, TemplateLookupError, quote
+from promptpack.escape.markers import families
 from promptpack.templates import TemplateSet
 from promptpack.tokens import COUNTER_FILE, counter_names
 
@@ -30,7 +31,8 @@ class Row:
     of a tokenizer.json. exact_counter: the counter of an extra that counts exactly, where `counter` estimates.
     template: a template set, or the folder of one. message, reply: tokens that a message and the start of the reply
     cost beyond their text. margin: the share of the window to keep free because `counter` estimates. system_role:
-    False where the chat format has no system message. source: where the figures come from. checked: when they were.
+    False where the chat format has no system message. markers: the families of chat markers that the model reads
+    (`promptpack.escape.markers.families`). source: where the figures come from. checked: when they were.
     """
 
     match: tuple[str, ...]
@@ -42,6 +44,7 @@ class Row:
     reply: int = 3
     margin: float = 0.0
     system_role: bool = True
+    markers: tuple[str, ...] = field(default=(), kw_only=True)
     source: str | None = field(default=None, kw_only=True)
     checked: date | None = field(default=None, kw_only=True)
 
@@ -102,9 +105,20 @@ def _row(table: object, where: str, folder: Path | None) -> Row:
         reply=_whole(given, "reply", where, 0, 3),
         margin=_share(given.get("margin", 0.0), where),
         system_role=_flag(given.get("system_role", True), where),
+        markers=_families(given.get("markers", ()), where),
         source=_text(given.get("source"), "source", where),
         checked=_date(given.get("checked"), where),
     )
+
+
+def _families(value: object, where: str) -> tuple[str, ...]:
+    known = families()
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise _fault(where, f"markers: expected a list of families, got {quote(value)}", "markers", value)
+    for one in value:
+        if one not in known:
+            raise _fault(where, str(OptionError.unknown("markers", one, known)), "markers", value)
+    return tuple(value)
 
 
 def _patterns(value: object, where: str) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ class Profile:
     message, reply: tokens that a message and the start of the reply cost beyond their text. margin: the share of
     the window to keep free because the counter estimates. system_role: False where the chat format has no system
     message; its text then opens the first user message. exact_counter: a counter (of an extra) that counts exactly
-    where `counter` estimates. source, checked: where the figures come from, and when they were checked.
+    where `counter` estimates. markers: the families of chat markers that the model reads; those of
+    all are escaped in any case. source, checked: where the figures come from, and when they were checked.
 
     A builder takes a profile wherever it takes a model name, so that one can be written by hand.
 
@@ -53,6 +54,7 @@ class Profile:
     known: bool = True
     system_role: bool = True
     exact_counter: str | None = None
+    markers: tuple[str, ...] = ()
     source: str | None = None
     checked: date | None = None
 
@@ -148,7 +150,7 @@ def profile(model: str | Profile | None, models: ModelsLike | None = None) -> Pr
         return Profile(model, None, "estimate", margin=UNKNOWN_MARGIN, known=False)
     return Profile(
         model, row.window, row.counter, row.template, row.message, row.reply, row.margin, True, row.system_role,
-        row.exact_counter, row.source, row.checked,
+        row.exact_counter, row.markers, row.source, row.checked,
     )
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 # Close kin of listed markers that tokenizers have and the list does not.
 _KIN = (
@@ -36,11 +37,25 @@ class MarkerShapes:
     bracket_starts: frozenset[str]
 
 
-def load() -> list[str]:
-    """Return the texts of all listed markers that the default level breaks up, in the list's order."""
+@lru_cache(maxsize=1)
+def _listed() -> dict[str, list[dict[str, Any]]]:
     # Lighter than importlib.resources, and works from a zip file as well.
     data = json.loads(pkgutil.get_data("promptpack.escape", "data/chat-markers.json") or b"")
-    return [m["text"] for family in data["families"] for m in family["markers"] if m["minimal"]]
+    return {family["family"]: family["markers"] for family in data["families"]}
+
+
+def families() -> tuple[str, ...]:
+    """Return the names of the listed model families.
+
+    >>> "llama3" in families()
+    True
+    """
+    return tuple(_listed())
+
+
+def load() -> list[str]:
+    """Return the texts of all listed markers that the default level breaks up, in the list's order."""
+    return [marker["text"] for markers in _listed().values() for marker in markers if marker["minimal"]]
 
 
 def _name_pattern(name: str) -> str:

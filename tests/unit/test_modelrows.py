@@ -155,3 +155,14 @@ def test_with_model_takes_models_too() -> None:
     assert Window.of(builder.window).size == 500
     assert builder.with_question("Why?").render().report.counter == "words"
     assert builder.with_model(None).model is None
+
+
+def test_marker_families_are_those_of_the_list() -> None:
+    """If it fails, a row names markers that nothing escapes."""
+    from promptpack.escape.markers import families
+    from promptpack.profiles import profile
+
+    assert profile("llama-3.1-8b-instruct").markers == ("llama3",)
+    assert set(profile("qwen2.5-7b-instruct").markers) <= set(families())
+    with pytest.raises(OptionError, match="did you mean 'llama3'"):
+        load_models({"model": [{"match": ["our-*"], "window": 8192, "markers": ["lama3"]}]})
