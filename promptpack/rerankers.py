@@ -34,7 +34,8 @@ class HttpReranker:
     """A reranker behind an HTTP interface that takes `query` and `documents` and answers with scores by index.
 
     api_key: sent as a bearer token, never shown. model, url: None takes those of the service. top_n: ask only for
-    so many; sources that get no answer keep their score (0 without one), so it is on another scale then.
+    so many. A source that gets no answer keeps its score (0 without one); where that would put it before those that
+    did, with top_n, all of these stand behind the answered ones, in the order of their own scores.
     send: the transport, send(url, headers, body) -> Answer; by default httpx.
 
     `rerank` raises RerankError for an error status (with `status`, `body` and `retryable`), a failed request, and an
@@ -55,7 +56,8 @@ class HttpReranker:
     def __post_init__(self) -> None:
         if not isinstance(self.api_key, str) or not self.api_key:
             raise OptionError("api_key: expected a text", name="api_key")
-        if self.top_n is not None and (not isinstance(self.top_n, int) or self.top_n < 1):
+        whole = isinstance(self.top_n, int) and not isinstance(self.top_n, bool)
+        if self.top_n is not None and (not whole or self.top_n < 1):
             message = f"top_n: expected a whole number of 1 or more, or None, got {quote(self.top_n)}"
             raise OptionError(message, name="top_n", given=self.top_n)
 
@@ -70,7 +72,15 @@ class HttpReranker:
         }
         headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json"}
         answer = await (self.send or send_with_httpx)(self.url or self.URL, headers, body)
-        for index, score in _read(answer, type(self).__name__, len(sources)):
+        told = dict(_read(answer, type(self).__name__, len(sources)))
+        if self.top_n is not None and told:
+            # The service ranks what it leaves out behind what it names; their own scores are on another scale.
+            lowest = min(told.values())
+            behind = sorted((at for at in range(len(sources)) if at not in told), key=lambda at: -scores[at])
+            if behind and scores[behind[0]] >= lowest:
+                for place, at in enumerate(behind, 1):
+                    scores[at] = lowest - place
+        for index, score in told.items():
             scores[index] = score
         return scores
 

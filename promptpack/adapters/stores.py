@@ -102,7 +102,8 @@ def from_qdrant(result: Any, *, keys: Keys = None, distance: bool = False) -> tu
         points = points[0]  # with the offset of the next page
 
     def shape(point: Any) -> Any:
-        held = point if isinstance(point, Mapping) else vars(point) if not hasattr(point, "payload") else None
+        bare = None if hasattr(point, "payload") else getattr(point, "__dict__", {})
+        held = point if isinstance(point, Mapping) else bare
         if held is not None:
             if "id" not in held:
                 raise SourceError(f"expected a point with id and payload, got {quote(point)}", field="sources")

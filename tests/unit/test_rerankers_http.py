@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from promptpack import PromptBuilder, Rerank, Reranker, RerankError, Source
-from promptpack.rerankers import Cohere, HttpReranker, Jina, Voyage, cross_encoder
+from promptpack.rerankers import Answer, Cohere, HttpReranker, Jina, Voyage, cross_encoder
 
 pytest.importorskip("httpx", reason="the extra `rerank` is not installed")
 HITS = [
@@ -223,3 +223,13 @@ def test_a_local_model_ranks_the_payload() -> None:
 def test_all_of_them_are_rerankers() -> None:
     made: list[Reranker] = [Cohere("KEY"), Voyage("KEY"), Jina("KEY")]
     assert all(callable(one.rerank) for one in made)
+
+
+def test_what_the_service_leaves_out_stands_behind_what_it_names() -> None:
+    """If it fails, `top_n` turns the ranking round: the two best of the service are outranked by old scores."""
+    async def send(*_: Any) -> Answer:
+        return Answer(200, '{"results": [{"index": 2, "relevance_score": 0.99}, {"index": 1, "relevance_score": 0.95}]}')
+
+    sources = [Source(f"d{at}", "x", 12.0 - at) for at in range(4)]
+    scores = asyncio.run(Cohere("key", top_n=2, send=send).rerank("q", sources))
+    assert sorted(range(4), key=lambda at: -scores[at]) == [2, 1, 0, 3]
