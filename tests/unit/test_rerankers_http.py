@@ -228,7 +228,8 @@ def test_all_of_them_are_rerankers() -> None:
 def test_what_the_service_leaves_out_stands_behind_what_it_names() -> None:
     """If it fails, `top_n` turns the ranking round: the two best of the service are outranked by old scores."""
     async def send(*_: Any) -> Answer:
-        return Answer(200, '{"results": [{"index": 2, "relevance_score": 0.99}, {"index": 1, "relevance_score": 0.95}]}')
+        rated = [{"index": 2, "relevance_score": 0.99}, {"index": 1, "relevance_score": 0.95}]
+        return Answer(200, json.dumps({"results": rated}))
 
     sources = [Source(f"d{at}", "x", 12.0 - at) for at in range(4)]
     scores = asyncio.run(Cohere("key", top_n=2, send=send).rerank("q", sources))
