@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import date
 from numbers import Integral, Real
@@ -43,25 +44,18 @@ def read_sources(items: Iterable[Any], *, first: int = 0) -> Iterator[Source]:
     """
     if isinstance(items, str | bytes | Mapping | Set | Source) or not isinstance(items, Iterable):
         raise SourceError(
-            f"sources: expected an iterable of sources, got {_kind(items)}; one source goes into a list",
+            f"sources: expected an iterable of sources, got {kind_of(items)}; one source goes into a list",
             field="sources",
         )
     for index, item in enumerate(items, first):
         yield item if type(item) is Source else read_source(item, index)
 
 
-def read_source(item: Any, index: int = 0) -> Source:
-    """Return the source that one item means; SourceError where it has no shape that is known."""
-    if isinstance(item, Source):
-        return item
-    if isinstance(item, str):
-        return Source(content_id(item), item)
+@contextmanager
+def telling(item: object, index: int) -> Iterator[None]:
+    """Turn every exception of a look at an item into a SourceError that names it by its index."""
     try:
-        if isinstance(item, tuple | list):
-            return _pair(item, index)
-        for fits, read in READERS:
-            if fits(item):
-                return _made(read(item), index, item)
+        yield
     except SourceError as error:
         if error.index is None:
             error.index = index
@@ -71,11 +65,25 @@ def read_source(item: Any, index: int = 0) -> Source:
         raise
     except Exception as error:  # a foreign object may raise anything when it is looked at
         raise SourceError(
-            f"sources[{index}]: {_kind(item)} cannot be read: {type(error).__name__}: {quote(str(error))}",
+            f"sources[{index}]: {kind_of(item)} cannot be read: {type(error).__name__}: {quote(str(error))}",
             index=index, field="sources",
         ) from error
+
+
+def read_source(item: Any, index: int = 0) -> Source:
+    """Return the source that one item means; SourceError where it has no shape that is known."""
+    if isinstance(item, Source):
+        return item
+    if isinstance(item, str):
+        return Source(content_id(item), item)
+    with telling(item, index):
+        if isinstance(item, tuple | list):
+            return _pair(item, index)
+        for fits, read in READERS:
+            if fits(item):
+                return _made(read(item), index, item)
     raise SourceError(
-        f"sources[{index}]: cannot read {_kind(item)}; expected a Source, a text, a mapping with one of "
+        f"sources[{index}]: cannot read {kind_of(item)}; expected a Source, a text, a mapping with one of "
         f"{', '.join(TEXT_KEYS)}, an (item, score) pair, or a LangChain, LlamaIndex, Haystack or Qdrant object",
         index=index, field="sources",
     )
@@ -117,12 +125,12 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
             index=index, field="text",
         )
     if not isinstance(text, str):
-        raise SourceError(f"{where}: text: expected a text, got {_kind(text)}", index=index, field="text")
+        raise SourceError(f"{where}: text: expected a text, got {kind_of(text)}", index=index, field="text")
     id_ = _name("id", _take(left, ID_KEYS), where, index)
     container = _take(left, METADATA_KEYS)
     if container is not None and not isinstance(container, Mapping):
         raise SourceError(
-            f"{where}: metadata: expected a mapping, got {_kind(container)}", index=index, field="metadata", id=id_
+            f"{where}: metadata: expected a mapping, got {kind_of(container)}", index=index, field="metadata", id=id_
         )
     values: dict[str, Any] = {"score": _take(left, SCORE_KEYS)}
     values.update({name: left.pop(name) for name in _FIELDS if left.get(name) is not None})
@@ -216,7 +224,12 @@ def _usable(name: str, value: Any) -> bool:
     return number or (isinstance(value, str) and value != "")
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Say of which type a value is, for errors.
+
+    >>> kind_of(3)
+    'a value of type int'
+    """
     return f"a value of type {type(value).__name__}"
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any
 
-from promptpack.errors import OptionError, PromptpackError, SourceError, quote
-from promptpack.reading import SCORE_KEYS, read_source
+from promptpack.errors import OptionError, SourceError, quote
+from promptpack.reading import SCORE_KEYS, kind_of, read_source, telling
 from promptpack.source import Source
 
 Distance = bool | str
@@ -34,29 +34,17 @@ def take(
             name="distance", given=distance,
         )
     if isinstance(items, str | bytes | Mapping | Set | Source) or not isinstance(items, Iterable):
-        raise SourceError(f"{what}: expected a list, got {_kind(items)}", field="sources")
+        raise SourceError(f"{what}: expected a list, got {kind_of(items)}", field="sources")
     return tuple([_read(item, index, shape, distance, rows) for index, item in enumerate(items)])
 
 
 def _read(item: Any, index: int, shape: Callable[[Any], Any], distance: Distance, rows: bool) -> Source:
     pair = not rows and isinstance(item, tuple | list) and len(item) == 2
     inner = item[0] if pair else item
-    try:
+    with telling(item, index):
         given = inner if isinstance(inner, Source) else shape(inner)
         if isinstance(given, Mapping) and not pair:
             given = _scored(given, distance)
-    except SourceError as error:
-        if error.index is None:
-            error.index = index
-            error.args = (f"sources[{index}]: {error.args[0]}",)
-        raise
-    except PromptpackError:
-        raise
-    except Exception as error:  # a foreign object may raise anything when it is looked at
-        raise SourceError(
-            f"sources[{index}]: {_kind(item)} cannot be read: {type(error).__name__}: {quote(str(error))}",
-            index=index, field="sources",
-        ) from error
     source = read_source((given, item[1]) if pair else given, index)
     changes: dict[str, Any] = {} if isinstance(inner, Source) else {"origin": inner}
     if distance and source.score is not None:
@@ -95,7 +83,3 @@ def _scored(row: Mapping[str, Any], distance: Distance) -> Mapping[str, Any]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _kind(value: object) -> str:
-    return f"a value of type {type(value).__name__}"
