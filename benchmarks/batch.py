@@ -1,16 +1,20 @@
-"""Many prompts: rows a CPU second, scaling, and memory of the local engine, against a plain loop.
+"""Many prompts: rows a CPU second, scaling, and memory of the engines, against a plain loop.
 
-    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,0,1,2]
+    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,1,2,ray] [--repeat 1]
 
 A row is a real question with 50 chunks of about 210 tokens. With --data (a folder with `*.questions.jsonl.gz`, key q,
-and `*.docs.jsonl.gz`, key text) questions and texts are those of public data sets; without it they are sentences of
-Python's reference pages. Each run is a process of its own; CPU seconds are those of its whole tree, peak memory the
-largest sum of the proportional set sizes (PSS) of the tree, looked at every quarter of a second.
+and `*.docs.jsonl.gz`, key text; or one with such a folder `data`) questions and texts are those of public data sets;
+without it they are sentences of Python's reference pages. Each run is a process of its own, and the output of each
+engine has to be that of the first. CPU seconds are those of its whole tree; "start" are those of a run of 4 rows, and
+rows per CPU second are counted beyond it where a target says so. Peak memory is the largest sum of the proportional
+set sizes (PSS) of the tree, looked at ten times a second, in the first and in the second half of the run. --repeat
+takes the middle of several runs of each engine, in turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import filecmp
 import gzip
 import json
 import os
@@ -33,7 +37,7 @@ with open(sys.argv[1], encoding="utf-8") as rows, open(sys.argv[2], "w", encodin
     for line in rows:
         row = json.loads(line)
         payload = builder.with_question(row["question"]).add_sources(row["sources"]).render()
-        made = {{"id": row["id"], **payload.to_dict()}}
+        made = {{"id": row["id"], "custom_id": row["id"], **payload.to_dict()}}
         out.write(json.dumps(made, ensure_ascii=False, separators=(",", ":")) + "\\n")
 '''
 
@@ -55,6 +59,8 @@ def sentences(folder: Path | None) -> tuple[list[str], list[str]]:
             texts += [" ".join(one.split()) for one in re.findall(r"[^.!?]{20,300}[.!?](?=\s)", text)]
             if len(texts) > 200_000:
                 return questions, texts
+    if not questions or not texts:
+        raise SystemExit(f"{folder}: there are no questions or documents in it")
     return questions, texts
 
 
@@ -101,64 +107,112 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def measure(command: list[str]) -> tuple[float, float, float, int]:
-    """Run a command: CPU seconds, wall seconds, peak MB, exit code."""
+def measure(command: list[str]) -> tuple[float, float, float, float]:
+    """Run a command: CPU seconds, wall seconds, peak MB in the first half and in the second."""
     ticks = os.sysconf("SC_CLK_TCK")
     start = time.monotonic()
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    peak, cpu, over = 0.0, {}, threading.Event()
+    cpu: dict[int, float] = {}
+    sizes: list[tuple[float, float]] = []
+    over = threading.Event()
 
     def watch() -> None:
-        nonlocal peak
-        while not over.wait(0.25):
+        turn = 0
+        while not over.wait(0.1):
             size = 0
             for pid in tree(process.pid):
                 try:
-                    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-                        if line.startswith("Pss:"):
-                            size += int(line.split()[1])
                     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
                     cpu[pid] = (int(fields[11]) + int(fields[12])) / ticks
+                    if turn % 5 == 0:  # it costs the kernel some time
+                        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                            if line.startswith("Pss:"):
+                                size += int(line.split()[1])
                 except (OSError, IndexError):
                     continue
-            peak = max(peak, size / 1000)
+            if turn % 5 == 0:
+                sizes.append((time.monotonic(), size / 1000))
+            turn += 1
 
     thread = threading.Thread(target=watch)
     thread.start()
     code = process.wait()
     over.set()
     thread.join()
-    return sum(cpu.values()), time.monotonic() - start, peak, code
+    assert code == 0, f"{command}: exit code {code}"
+    middle = (start + time.monotonic()) / 2
+    first, second = ([size for at, size in sizes if (at < middle) is early] or [0.0] for early in (True, False))
+    return sum(cpu.values()), time.monotonic() - start, max(first), max(second)
+
+
+def command_of(what: str, source: Path, target: Path) -> list[str]:
+    """How an engine is run: the plain loop, n workers, or Ray with as many processes as there are processors."""
+    if what == "loop":
+        return [sys.executable, "-c", LOOP.format(window=WINDOW), str(source), str(target)]
+    engine = ["--engine", "ray"] if what == "ray" else ["-j", what]
+    return [sys.executable, "-m", "promptpack", "batch", str(source), str(target), "-w", str(WINDOW), "-q", *engine]
+
+
+def middle(runs: list[tuple[float, float, float, float]]) -> tuple[float, float, float, float]:
+    found = [sorted(each)[len(runs) // 2] for each in zip(*runs, strict=True)]
+    return found[0], found[1], found[2], found[3]
+
+
+def targets(rows: int, starts: dict[str, float], found: dict[str, tuple[float, float, float, float]]) -> Iterator[str]:
+    """What is asked of the engines, as far as they were run."""
+    if {"loop", "1"} <= set(found):
+        yield f"1 worker, rows per CPU second of the plain loop: {found['loop'][0] / found['1'][0]:.2f} (0.9 or more)"
+    if {"1", "2"} <= set(found):
+        yield f"2 workers, times the speed of 1: {found['1'][1] / found['2'][1]:.2f} (1.7 or more, on two free cores)"
+    for what in ("1", "2"):
+        if what in found:
+            _, _, first, second = found[what]
+            yield (f"peak memory with {what} worker{'s' * (what != '1')}: {max(first, second):.0f} MB (below 600), in "
+                   f"the second half {second / first:.2f} times that of the first")
+    if {"2", "ray"} <= set(found):
+        local, ray = (found[one][0] - starts[one] for one in ("2", "ray"))
+        yield f"Ray, CPU of the local engine beyond the starts: {ray / local:.2f} (1.1 or less)"
+        more = (starts["ray"] - starts["2"]) / (local / rows)
+        yield f"Ray's start costs {starts['ray'] - starts['2']:.1f} CPU seconds more: the work of {more:,.0f} rows"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--only", default="loop,1,2")
-    arguments = parser.parse_args()
+    parser.add_argument("--only", default="loop,1,2,ray")
+    parser.add_argument("--repeat", type=int, default=1)
+    given = parser.parse_args()
+    engines = given.only.split(",")
+    folder = given.data / "data" if given.data and (given.data / "data").is_dir() else given.data
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_rows(folder / "in.jsonl", arguments.rows, arguments.data)
-        size = (folder / "in.jsonl").stat().st_size / 1e6
-        rows = []
-        for what in arguments.only.split(","):
-            if what == "loop":
-                command = [sys.executable, "-c", LOOP.format(window=WINDOW), str(folder / "in.jsonl"),
-                           str(folder / "loop.jsonl")]
-            else:
-                command = [sys.executable, "-m", "promptpack", "batch", str(folder / "in.jsonl"),
-                           str(folder / f"out{what}.jsonl"), "-j", what, "-w", str(WINDOW), "-q"]
-            cpu, wall, peak, code = measure(command)
-            assert code == 0, f"{what}: exit code {code}"
-            rows.append((what, cpu, wall, peak))
-        first = rows[0][1]
-        print(f"{arguments.rows:,} rows of {CHUNKS} chunks, {size:,.0f} MB of input\n")
-        print("| engine | CPU s | rows per CPU s | of the first | wall s | peak MB |")
+        source, few = Path(name) / "in.jsonl", Path(name) / "few.jsonl"
+        write_rows(source, given.rows, folder)
+        with source.open("rb") as file:
+            few.write_bytes(b"".join(file.readline() for _ in range(4)))
+        starts = {}
+        for what in engines:
+            apart = ["--shard-size", "1"] if what == "ray" else []  # a task for each row, so that all processes start
+            starts[what] = measure([*command_of(what, few, Path(name) / f"few-{what}.jsonl"), *apart])[0]
+        runs: dict[str, list[tuple[float, float, float, float]]] = {what: [] for what in engines}
+        for _ in range(given.repeat):
+            for what in engines:
+                target = Path(name) / f"out-{what}.jsonl"
+                runs[what].append(measure(command_of(what, source, target)))
+                sys.stderr.write(f"{what}: {runs[what][-1][0]:.1f} CPU seconds\n")
+                first = Path(name) / f"out-{engines[0]}.jsonl"
+                assert what == engines[0] or filecmp.cmp(first, target, shallow=False), f"{what}: another output"
+        found = {what: middle(many) for what, many in runs.items()}
+        print(f"{given.rows:,} rows of {CHUNKS} chunks, {source.stat().st_size / 1e6:,.0f} MB of input\n")
+        print("| engine | CPU s | of it start | rows per CPU s | wall s | peak MB, first and second half |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
-        for what, cpu, wall, peak in rows:
-            title = "plain loop" if what == "loop" else f"{what} workers" if what != "1" else "1 worker"
-            print(f"| {title} | {cpu:.1f} | {arguments.rows / cpu:.0f} | {first / cpu:.2f} | {wall:.1f} | {peak:.0f} |")
+        titles = {"loop": "plain loop", "1": "1 worker", "ray": "Ray, a task for each shard"}
+        for what, (cpu, wall, early, late) in found.items():
+            print(f"| {titles.get(what, f'{what} workers')} | {cpu:.1f} | {starts[what]:.1f} | {given.rows / cpu:.0f} "
+                  f"| {wall:.1f} | {early:.0f}, {late:.0f} |")
+        print()
+        for line in targets(given.rows, starts, found):
+            print(f"* {line}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _HOMES = {
     "pack": "packing", "Packing": "packing", "Packed": "packing", "Placed": "packing", "Dropped": "packing",
     "Dedup": "packing", "Diversity": "packing", "Scoring": "packing", "Spread": "packing", "DocumentOrder": "packing",
     "Chronological": "packing", "ByKey": "packing", "Auto": "packing", "overlap": "packing", "recency": "packing",
-    "weighted": "packing", "mmr": "packing",
+    "weighted": "packing", "mmr": "packing", "Curve": "packing", "PositionCurve": "curves",
     # reordering and reranking
     "Reorderer": "reorder", "Rerank": "rerank",
     # counting
@@ -49,7 +49,7 @@ _HOMES = {
 }
 
 # Modules that are used by their names, `promptpack.presets.chat(8192)`; they, too, are loaded on first use.
-_MODULES = ("adapters", "evaluation", "presets", "rerankers")
+_MODULES = ("adapters", "calibration", "evaluation", "presets", "rerankers")
 
 __all__ = ["__version__", *_HOMES]
 
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from promptpack.citations import verify_citations as verify_citations
     from promptpack.conversation import Conversation as Conversation
     from promptpack.counting import count_tokens as count_tokens
+    from promptpack.curves import PositionCurve as PositionCurve
     from promptpack.errors import BudgetError as BudgetError
     from promptpack.errors import CitationError as CitationError
     from promptpack.errors import DuplicateIdError as DuplicateIdError
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from promptpack.packing import Auto as Auto
     from promptpack.packing import ByKey as ByKey
     from promptpack.packing import Chronological as Chronological
+    from promptpack.packing import Curve as Curve
     from promptpack.packing import Dedup as Dedup
     from promptpack.packing import Diversity as Diversity
     from promptpack.packing import DocumentOrder as DocumentOrder

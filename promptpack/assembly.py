@@ -19,12 +19,13 @@ from promptpack.caching import cache_notes
 from promptpack.draft import Draft, draft_of, without_weakest
 from promptpack.errors import BudgetError, OptionError, SourceError, quote
 from promptpack.escape import LiveLabels, Rules
-from promptpack.fields import AUTO, telling_fields
+from promptpack.fields import AUTO, joined_notes, telling_fields
 from promptpack.folding import BREAK, fold_system, saved_tokens
 from promptpack.labels import LAST
 from promptpack.layout import laid_out
 from promptpack.messages import Message, turns_of
 from promptpack.packing.candidate import Dropped, DropReason, Packed, Placed
+from promptpack.packing.curve import Use, use_in
 from promptpack.packing.intake import keep_apart
 from promptpack.packing.pipeline import pack
 from promptpack.packing.ranking import rank_order
@@ -89,10 +90,11 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     fitted = fit_turns(turns, room, frame.count, frame.turn, content.summary)
     guessed = unsized(fitted)
     notes += [*fitted.notes, *guessed]
-    account = replace(
-        account, history=fitted.used, sources=account.sources - fitted.used, used=account.used + fitted.used,
-        exact=account.exact and not guessed,
-    )
+    if turns:
+        account = replace(
+            account, history=fitted.used, sources=account.sources - fitted.used, used=account.used + fitted.used,
+            exact=account.exact and not guessed,
+        )
     step("history", {"kept": len(fitted.kept), "dropped": len(fitted.dropped), "tokens": fitted.used})
 
     packed = packed_into(account.sources)
@@ -131,7 +133,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         dropped_turns=fitted.dropped,
         budget=_settled(account, draft),
         report=_report(builder, found, frame, draft, [*notes, *cache_notes(builder, account, draft.sources)], packed,
-                       account.margin),
+                       account.margin, use_in(builder.packing.place, placed) if late else packed.use),
         tools=content.tools,
         question=content.question,
         layout=laid_out(builder, frame, placed, draft, system, question, fitted, content.system),
@@ -246,16 +248,20 @@ def _no_source(count: int, dropped: Sequence[Dropped]) -> SourceError:
 
 
 def _report(
-    builder: PromptBuilder, found: Profile, frame: Frame, draft: Draft, notes: list[str], packed: Packed, margin: int
+    builder: PromptBuilder, found: Profile, frame: Frame, draft: Draft, notes: list[str], packed: Packed, margin: int,
+    use: Use | None,
 ) -> Report:
-    told = [*notes, *packed.notes]
+    told = [*notes, *packed.notes, *joined_notes(frame.blocks.fields, [one.source for one in draft.sources])]
+    told += [str(use)] if use else []
     if not frame.exact:
         told.append(estimate_note(found, _name(frame.counter), plain=builder.counter is None, margin=margin))
     return Report(
         counter=_name(frame.counter), exact=frame.exact, template=frame.compiled.set.name, model=found.model,
-        escaped=draft.escaped, notes=tuple(told),
+        escaped=draft.escaped, notes=tuple(told), select=packed.select or _name(builder.packing.select), use=use,
     )
 
 
 def _name(counter: object) -> str:
+    if isinstance(counter, str):
+        return counter
     return str(getattr(counter, "name", None) or getattr(counter, "__name__", type(counter).__name__))

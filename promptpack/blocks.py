@@ -10,26 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
-from typing import Any
 
 from markupsafe import Markup
 
 from promptpack.columns import Columns
-from promptpack.environment import Compiled
-from promptpack.errors import TemplateRenderError
+from promptpack.environment import Compiled, left_out
 from promptpack.escaping import Escaping
-from promptpack.forms import Form, Ready
+from promptpack.forms import Form, Forms, Ready
 from promptpack.labels import LAST, Labels
 from promptpack.measure import Meter
+from promptpack.noted import Notes
 from promptpack.protocols import TokenCounter
-from promptpack.shape import Hole
 from promptpack.source import Source
 from promptpack.tokens.custom import CallableCounter
-from promptpack.tokens.memo import Memo
 from promptpack.views import View
 
 Edits = tuple[str, ...]
 CountMany = Callable[[list[str]], list[int]]
+_AROUND = 200  # tokens; few enclosures take more, and a limit that is farther off is not passed by them
 _AT_FIRST, _AT_ONCE = 16, 256  # texts that are counted in one go: a few to learn their size, then many
 
 
@@ -51,29 +49,39 @@ class Blocks:
         self._bound: Callable[[str, int], int] | None = (
             getattr(counter, "floor", None) if getattr(counter, "additive", False) else None
         )
+        self._bounded = escaping.keeps_words if getattr(counter, "floors_words", False) else escaping.leaves
         self._count_fresh: CountMany | None = getattr(counter, "count_fresh", None)
         self._widest = min(LAST, labels.highest + candidates)
+        self._notes = Notes(None)
         self.whole: dict[int, Ready] = {}                # by the identity of a source, which `Ready` keeps alive
         self._pieces: dict[tuple[str, str], Ready] = {}  # cut and merged versions, by id and text
-        # Payloads of the same settings share what does not depend on their sources: the form of each set of fields.
-        # A callable is wrapped anew for each builder; what belongs to it goes with it.
-        self._forms: dict[tuple[str, ...], Form] = {} if isinstance(counter, CallableCounter) else compiled.kept(
-            (fields, labels.prefix, counter, escaping.rules.level, escaping.rules.reserved), dict
-        )
+        # Payloads of the same settings share the forms; a callable is wrapped anew for each builder, with its own.
+        self.form = Forms(compiled, fields, labels.prefix, counter, {} if isinstance(counter, CallableCounter) else (
+            compiled.kept((fields, labels.prefix, counter, escaping.rules.level, escaping.rules.reserved), dict)
+        ))
 
     def limit(self, room: int) -> None:
         """Tell how many tokens there are: no label can be wider than the number of empty blocks that fit."""
-        meter = self._form(("chunk",) if "chunk" in self.fields else ()).meter
+        meter = self.form(("chunk",) if "chunk" in self.fields else ()).meter
         if meter is not None and meter.additive and not self.whole:
             least = max(1, meter.fixed(1))
             self._widest = min(self._widest, self.labels.highest + room // least + 1)
+        if self.escaping.custom is None and not isinstance(self.counter, CallableCounter):  # those may change
+            known = self.labels.prefix, *self._known.items()
+            self._notes = Notes(self.fields, self.compiled, self.counter, self.escaping.rules, self._widest, known)
 
-    def prepare(self, source: Source, text: str | None = None) -> Ready:
-        """Escape a source's text and shown fields, once; `text` is a version of it that was cut or merged."""
+    def prepare(self, source: Source, text: str | None = None, *, anew: bool = False) -> Ready:
+        """Escape a source's text and fields, once; `text`: a version that was cut or merged; anew: without a price."""
         if text is None or text is source.text:
             found = self.whole.get(id(source))
             if found is None or found.source is not source:
-                found = self.whole[id(source)] = self._made(source, source.text)
+                found = self._notes.recalled(source)
+                if found is None:
+                    found = self._made(source, source.text)
+                    self._notes.keep(found)
+                elif anew:
+                    found.price = -1
+                self.whole[id(source)] = found
             return found
         made = self._pieces.get((source.id, text))
         if made is None:
@@ -102,15 +110,18 @@ class Blocks:
                 batch.append(source)
             if not batch:
                 break
-            self._prepare_many(batch, self._count_fresh)
-            left -= sum(map(self.price, batch))
+            noted = {id(source): made for source in batch if (made := self._notes.recalled(source)) and made.price >= 0}
+            self.whole.update(noted)
+            if new := [source for source in batch if id(source) not in noted]:
+                self._prepare_many(new, self._count_fresh)
+            left -= sum([self._priced(self.prepare(source)) for source in batch])
             at += len(batch)
             size = min(_AT_ONCE, left * at // max(1, room - left))  # as many more as are likely to fit
 
     def _prepare_many(self, sources: Sequence[Source], count: CountMany) -> None:
         """Prepare and price those sources whose parts need no escaping and have their own prices."""
         for names, group, columns in self.columns.groups(sources):
-            form = self._form(names)
+            form = self.form(names)
             if form.meter is not None and form.columnar:
                 self._price_many(form, form.meter, group, columns, count)
 
@@ -129,9 +140,10 @@ class Blocks:
         for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
             if None not in cost:
                 price = sum(cost) + (outside if number == widest else meter.fixed(number))
-                self.whole[id(source)] = Ready(
+                made = self.whole[id(source)] = Ready(
                     source, form, values, values, source.text, (), price, number, False, False, cost[0]
                 )
+                self._notes.keep(made)
 
     def _made(self, source: Source, body: str, *, piece: bool = False) -> Ready:
         edits: Edits = ()
@@ -147,7 +159,7 @@ class Blocks:
             escaped = [self.escaping.attribute(value) for value in raw]
             shown = tuple([value for value, _ in escaped])
             edits += tuple([edit for _, changes in escaped for edit in changes])
-        return Ready(source, self._form(names), raw, shown, shown_text, edits, piece=piece)
+        return Ready(source, self.form(names), raw, shown, shown_text, edits, piece=piece)
 
     def _assumed(self, source: Source) -> int:
         return self._known.get((source.id,), self._widest)
@@ -157,15 +169,20 @@ class Blocks:
         return self._priced(self.prepare(source, text))
 
     def _priced(self, ready: Ready) -> int:
-        if ready.price < 0:
+        if ready.price < 0 and (ready.piece or not self._notes.fill(ready)):
             source, meter = ready.source, ready.form.meter
             ready.assumed = self._assumed(source)
             known = None if ready.piece else source.tokens
             if known is not None and meter is not None and not ready.edits:
                 ready.hinted = True
                 ready.price = meter(ready.values, ready.assumed, known)
+            elif meter is not None and ready.form.columnar and meter.alone(ready.text):  # as `_price_many` does
+                ready.body = self.counter(meter.body(ready.text))
+                ready.price = meter(ready.values, ready.assumed, ready.body - 1)
             else:
                 ready.price = self._count(ready, ready.assumed)
+            if not ready.piece:
+                self._notes.keep(ready)
         return ready.price
 
     def _count(self, ready: Ready, number: int) -> int:
@@ -174,12 +191,22 @@ class Blocks:
         return self.counter(self.block(ready, number) + "\n")
 
     def floor(self, source: Source, limit: int) -> int:
-        """Return a cheap lower bound of the price, without tokenising and mostly without escaping."""
+        """Return a cheap lower bound of the price, without tokenising and mostly without escaping.
+
+        Where the text alone does not tell that the limit is passed, what stands around it is added.
+        """
         known = self.whole.get(id(source))
-        if known is not None or source.tokens is not None or self._bound is None:
-            return max(known.price, 0) if known is not None else 0
-        text = source.text if self.escaping.keeps_words(source.text) else self.prepare(source).text
-        return int(self._bound(text, limit))
+        if known is not None and known.source is source and known.price >= 0:
+            return known.price
+        if source.tokens is not None or self._bound is None:
+            return 0
+        text = source.text if self._bounded(source.text) else self.prepare(source, anew=True).text
+        least = self._bound(text, limit)
+        if least <= limit < least + _AROUND:
+            made = self.prepare(source, anew=True)
+            if made.form.meter is not None and made.form.columnar and made.text is source.text:
+                least += made.form.meter({**made.values, "text": ""}, self._assumed(source), -1)
+        return least
 
     def narrowed(self, ready: Sequence[Ready], numbers: Sequence[int]) -> list[int]:
         """Return the prices under the labels that the passages did get."""
@@ -187,7 +214,8 @@ class Blocks:
         last: tuple[Meter | None, int] = (None, -1)
         outside = 0  # of the last meter under the last number that was assumed: mostly the same for all
         for made, number in zip(ready, numbers, strict=True):
-            price, assumed, meter = self._priced(made), made.assumed, made.form.meter
+            price = made.price if made.price >= 0 else self._priced(made)
+            assumed, meter = made.assumed, made.form.meter
             if number != assumed:
                 if meter is not None and meter.apart:
                     if (meter, assumed) != last:
@@ -198,24 +226,34 @@ class Blocks:
             prices.append(price)
         return prices
 
-    def around(self, ready: Ready, number: int, price: int) -> tuple[int, int]:
-        """Return what the enclosure of a passage costs besides its text, and how much of that its fields do.
+    def around(self, ready: Sequence[Ready], numbers: Sequence[int], prices: Sequence[int]) -> tuple[int, int]:
+        """Return what the enclosures of passages cost besides their texts, and how much of that their fields do.
 
         Where these are not counted by themselves, an enclosure is counted with nothing in it.
         """
-        none = self._form(())
-        if ready.body >= 0 and none.meter is not None and none.columnar:
-            outside = price - ready.body
-            return outside, max(0, outside - none.meter.fixed(number))
+        none = self.form(())
+        bare = none.meter.fixed if none.meter is not None and none.columnar else None
+        enclosures = fields = 0
+        for made, number, price in zip(ready, numbers, prices, strict=True):
+            if made.body >= 0 and bare is not None:
+                outside = price - made.body
+                inner = outside - bare(number)
+            else:
+                outside, inner = self._around(made, number, price, none)
+            enclosures += outside
+            fields += max(0, inner)
+        return enclosures, fields
+
+    def _around(self, made: Ready, number: int, price: int, none: Form) -> tuple[int, int]:
         digits = str(number)
         label = self.labels.prefix + digits
-        empty = ready.form.block(digits, label, "", ready.shown)
+        empty = made.form.block(digits, label, "", made.shown)
         if empty is None:
-            outside = max(0, price - self.counter(ready.text))
-            return outside, min(outside, sum(map(self.counter, ready.shown)))
+            outside = max(0, price - self.counter(made.text))
+            return outside, min(outside, sum(map(self.counter, made.shown)))
         outside = self.counter(empty)
-        bare = none.block(digits, label, "", ()) if ready.shown else empty
-        return outside, max(0, outside - self.counter(bare or ""))
+        bare = none.block(digits, label, "", ()) if made.shown else empty
+        return outside, outside - self.counter(bare or "")
 
     def block(self, ready: Ready, number: int) -> str:
         """Render one passage under its label; TemplateRenderError where the template leaves its text out."""
@@ -236,38 +274,10 @@ class Blocks:
         values = {name: Markup(value) for name, value in zip(ready.form.names, ready.shown, strict=True)}  # noqa: S704
         text = Markup(ready.text)  # noqa: S704 - escaped
         return View({
-            **self._absent, **values, "n": number, "label": Markup(self.number(number)["label"]), "text": text,  # noqa: S704
+            **self._absent, **values, "n": number, "label": Markup(f"{self.labels.prefix}{number}"), "text": text,  # noqa: S704
             "attributes": self.compiled.set.settings.pairs(values),
             **({} if block is None else {"block": Markup(block)}),  # noqa: S704 - rendered from escaped parts
         })
-
-    def number(self, number: int) -> dict[str, str]:
-        """Return the values of the two gaps that hold a label's number."""
-        digits = str(number)
-        return {"n": digits, "label": self.labels.prefix + digits}
-
-    def _form(self, names: tuple[str, ...]) -> Form:
-        form = self._forms.get(names)
-        if form is None:
-            shape = self.compiled.shape("source.j2", (names, self.fields), lambda: self._holes(names))
-            if shape is not None and "text" not in shape.gaps:
-                raise left_out(self.compiled, "source.j2", "the text of the source")
-            meter = None if shape is None else Meter(shape, self.counter, prefix=self.labels.prefix)
-            form = self._forms[names] = Form(names, shape, meter, self._texts(meter))
-        return form
-
-    def _holes(self, names: tuple[str, ...]) -> dict[str, Any]:
-        holes = {name: Hole("@" + name) for name in names}
-        shown = self.compiled.set.settings.pairs(holes)
-        own = {"n": Hole("n"), "label": Hole("label"), "text": Hole("text"), "attributes": shown}
-        return {**own, "source": View({**self._absent, **holes, **own})}
-
-    def _texts(self, meter: Meter | None) -> Memo:
-        """Return the memo of texts that all forms share in which a text stands the same way."""
-        key = meter.body("") if meter is not None else ""
-        alike = (form for form in self._forms.values() if (form.meter.body("") if form.meter else "") == key)
-        found = next(alike, None)
-        return Memo() if found is None else found.texts
 
 
 class Cost:
@@ -280,13 +290,10 @@ class Cost:
 
     def __call__(self, source: Source, /) -> int:
         """Return the tokens of the enclosed block."""
+        known = self.known(source)
+        return self._price(source) if known is None else known
+
+    def known(self, source: Source) -> int | None:
+        """Return what the call would, where that is known already."""
         ready = self._known(id(source))
-        if ready is not None and ready.source is source and ready.price >= 0:
-            return ready.price
-        return self._price(source)
-
-
-def left_out(compiled: Compiled, file: str, what: str) -> TemplateRenderError:
-    """Build the error for a template that does not print what it has to."""
-    where = f"{compiled.set.name}/{file}"
-    return TemplateRenderError(f"template {where} leaves out {what}", template=where)
+        return ready.price if ready is not None and ready.source is source and ready.price >= 0 else None

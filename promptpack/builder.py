@@ -13,7 +13,7 @@ from promptpack.fields import AUTO
 from promptpack.labels import Labels
 from promptpack.layout import check_cache
 from promptpack.messages import ImageTokens, Message, read_history
-from promptpack.packing.pipeline import DEFAULT, Packing
+from promptpack.packing.pipeline import Packing
 from promptpack.plain_data import copied
 from promptpack.profiles import ModelsLike, Profile, planned, profile, required_profile
 from promptpack.protocols import Escaper, TokenCounter
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("tags", "structure", "strict", "spotlight", "datamark", "html", "off")
 DEFAULT_FIELDS = ("chunk", "title", "section", "updated")
+PACKING = Packing(select="auto")
 _FIELD = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
 
 
@@ -64,7 +65,9 @@ class PromptBuilder:
         Where its counter estimates and the window is a number, a share of it is kept free as margin.
     template: the name of a shipped set, a folder (pathlib.Path), or a `TemplateSet`.
     counter: a counter's name or any callable from text to int; without model and counter o200k_base, exact and offline.
-    packing: how sources are chosen and placed. escape: the level, a `Spotlight`, or a callable that makes a text inert.
+    packing: how sources are chosen and placed. Without one select="auto" holds: where a question is given and what was
+        found does not fit into little room, runs of sentences are sent, not whole sources, and the report says so.
+    escape: the level, a `Spotlight`, or a callable that makes a text inert.
     fields: the metadata that is shown, in this order; "auto" leaves out what is equal or missing in all sources.
     labels: the label map to continue.
     cache: "auto" sets the provider's marks for prompt caching; see `promptpack.caching`.
@@ -84,7 +87,7 @@ class PromptBuilder:
     model: str | Profile | None = None
     template: str | Path | TemplateSet | None = None
     counter: str | Path | TokenCounter | None = None
-    packing: Packing = DEFAULT
+    packing: Packing = PACKING
     escape: str | Spotlight | Escaper = "tags"
     fields: tuple[str, ...] | Literal["auto"] = DEFAULT_FIELDS
     labels: Labels = field(default_factory=Labels)

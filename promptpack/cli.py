@@ -14,7 +14,8 @@ import click
 
 from promptpack.cli_batch import batch, batch_verify
 from promptpack.cli_bench import bench
-from promptpack.cli_common import emit, reported
+from promptpack.cli_calibrate import calibrate
+from promptpack.cli_common import as_files, as_names, emit, packing_of, reported
 from promptpack.cli_eval import evaluate
 from promptpack.cli_explain import explain as explain_command
 from promptpack.cli_models import models as models_command
@@ -36,26 +37,29 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=as_files)
 @click.option("-q", "--question", help="The question; left out where there is none.")
 @click.option("-w", "--window", type=int, help="The model's context window in tokens.  [8192, or the model's]")
 @click.option("--answer", type=int, help="Tokens kept free for the answer.  [min(1024, window / 4)]")
 @click.option("--margin", type=int, help="Tokens kept free for safety.  [0, or what the model's estimate calls for]")
 @click.option("-s", "--system", help="Who the model is; the rules of the template set follow it.")
-@click.option("--history", "history_file", help="A file of OpenAI-shaped messages.")
+@click.option("--history", "history_file", help="A file of OpenAI-shaped messages.", shell_complete=as_files)
 @click.option("-m", "--model", help="A model name: sets window, counter and template set.")
-@click.option("--models", help="A TOML file with models of your own, tried before those of the package.")
-@click.option("-t", "--template", help="The name of a template set, or a folder.")
+@click.option("--models", help="A TOML file with models of your own, tried before those of the package.",
+              shell_complete=as_files)
+@click.option("-t", "--template", help="The name of a template set, or a folder.", shell_complete=as_names("template"))
 @click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
-@click.option("--select", help="How sources are chosen: top, prefix, ...")
-@click.option("--place", help="How sources are placed: fold, best_first, chronological, ...")
-@click.option("--dedup", help="How repeated text is dropped: exact, off, ...")
+@click.option("--select", help="How sources are chosen: auto (default), top, spans, ...",
+              shell_complete=as_names("select"))
+@click.option("--place", help="How sources are placed: fold, best_first, chronological, ..., curve:FILE",
+              shell_complete=as_names("place"))
+@click.option("--dedup", help="How repeated text is dropped: exact, off, ...", shell_complete=as_names("dedup"))
 @click.option("--top-k", type=int, help="At most this many sources.")
 @click.option("--min-score", type=float, help="Drop sources that score less.")
-@click.option("--escape", help="How text is made inert: tags, html, off, ...")
+@click.option("--escape", help="How text is made inert: tags, html, off, ...", shell_complete=as_names("escape"))
 @click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart.")
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.option("-o", "--output", help="Write to this file instead of standard output.", shell_complete=as_files)
 @click.option("--explain", is_flag=True, help="Print the account and what was left out on standard error.")
 @click.option("--require-sources", is_flag=True, help="Fail where no source is left to send.")
 @reported
@@ -79,8 +83,7 @@ def render(
         named["fields"] = "auto" if names == ("auto",) else names
     plan = Window(size, answer=answer, margin=margin)
     builder = PromptBuilder(plan, model=found if model else None, template=_folder(template), **named)
-    chosen = ("select", "place", "dedup", "top_k", "min_score")
-    builder = builder.with_packing(**{name: packing[name] for name in chosen if packing.get(name) is not None})
+    builder = builder.with_packing(**packing_of(packing))
     builder = builder.with_system(system).with_question(question)
     if history_file:
         builder = builder.add_history(read_items(history_file))
@@ -107,7 +110,7 @@ def render(
 
 
 @main.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=as_files)
 @click.option("-b", "--budget", type=int, required=True, help="The most tokens that the packed text may take.")
 @click.option("--reserve", type=int, default=0, show_default=True, help="Tokens of the budget to leave free.")
 @click.option("--min-tokens", type=int, default=40, show_default=True, help="Drop a file rather than keep less of it.")
@@ -117,7 +120,7 @@ def render(
 )
 @click.option("--no-truncate", is_flag=True, help="Keep files whole, or drop them.")
 @click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
-@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.option("-o", "--output", help="Write to this file instead of standard output.", shell_complete=as_files)
 @click.option("--stats", is_flag=True, help="Print what was kept, cut and dropped on standard error.")
 @reported
 def pack(
@@ -145,10 +148,11 @@ def pack(
 
 
 @main.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=as_files)
 @click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
 @click.option("-m", "--model", help="Count as this model does.")
-@click.option("--models", help="A TOML file with models of your own, tried before those of the package.")
+@click.option("--models", help="A TOML file with models of your own, tried before those of the package.",
+              shell_complete=as_files)
 @reported
 def count(files: tuple[str, ...], counter: str | None, model: str | None, models: str | None) -> None:
     """Count the tokens of FILEs (- or none: standard input), one line each, and their sum."""
@@ -177,6 +181,7 @@ def _json(value: Any) -> str:
 main.add_command(batch)
 main.add_command(batch_verify)
 main.add_command(bench)
+main.add_command(calibrate)
 main.add_command(explain_command)
 main.add_command(models_command)
 main.add_command(templates)

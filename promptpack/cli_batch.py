@@ -4,53 +4,62 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptpack.cli_common import reported
+from promptpack.cli_common import as_files, as_names, packing_of, reported
 from promptpack.errors import OptionError, PromptpackError, SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from promptpack.batch.tally import Summary
     from promptpack.builder import PromptBuilder
 
 FORMATS = (
     "payload", "parquet", "openai-batch", "anthropic-batch", "vllm-batch", "gemini-batch", "chat-finetune",
 )
-_PACKING = ("select", "place", "dedup", "top_k", "min_score")
 
 
 @click.command()
-@click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT")
+@click.argument("source", metavar="IN", shell_complete=as_files)
+@click.argument("target", metavar="OUT", shell_complete=as_files)
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="What a line is.  [payload, or parquet]")
 @click.option("-m", "--model", help="A model name: sets window, counter and template set, and goes into requests.")
-@click.option("--models", help="A TOML file with models of your own, tried before those of the package.")
+@click.option("--models", help="A TOML file with models of your own, tried before those of the package.",
+              shell_complete=as_files)
 @click.option("--endpoint", type=click.Choice(["chat", "responses"]), default="chat", help="Of openai-batch.")
 @click.option("-w", "--window", type=int, help="The model's context window in tokens.  [8192, or the model's]")
 @click.option("--answer", type=int, help="Tokens kept free for the answer.  [min(1024, window / 4)]")
 @click.option("--margin", type=int, help="Tokens kept free for safety.  [0, or what the model's estimate calls for]")
 @click.option("-s", "--system", help="Who the model is, where a row does not say; the set's rules follow it.")
-@click.option("-t", "--template", help="The name of a template set, or a folder.")
+@click.option("-t", "--template", help="The name of a template set, or a folder.", shell_complete=as_names("template"))
 @click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
-@click.option("--select", help="How sources are chosen: top, prefix, ...")
-@click.option("--place", help="How sources are placed: fold, best_first, chronological, ...")
-@click.option("--dedup", help="How repeated text is dropped: exact, off, ...")
+@click.option("--select", help="How sources are chosen: auto (default), top, spans, ...",
+              shell_complete=as_names("select"))
+@click.option("--place", help="How sources are placed: fold, best_first, chronological, ..., curve:FILE",
+              shell_complete=as_names("place"))
+@click.option("--dedup", help="How repeated text is dropped: exact, off, ...", shell_complete=as_names("dedup"))
 @click.option("--top-k", type=int, help="At most this many sources.")
 @click.option("--min-score", type=float, help="Drop sources that score less.")
-@click.option("--escape", help="How text is made inert: tags, html, off, ...")
+@click.option("--escape", help="How text is made inert: tags, html, off, ...", shell_complete=as_names("escape"))
 @click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart.")
 @click.option("--column", "columns", multiple=True, metavar="PART=NAME",
               help="The column of a part: id, question, sources, history, system, answer.")
 @click.option("-j", "--workers", type=int, help="Processes; 0 works in this one.  [as many as processors]")
 @click.option("--on-error", type=click.Choice(["dead-letter", "raise", "skip"]), default="dead-letter",
               show_default=True, help="What becomes of a bad row.")
-@click.option("--dead", metavar="FILE", help="Where bad rows go, with the reason.  [OUT.dead.jsonl]")
-@click.option("--labels", metavar="FILE", help="Where the label maps go.  [OUT.labels.jsonl]")
+@click.option("--dead", metavar="FILE", help="Where bad rows go, with the reason.  [OUT.dead.jsonl]",
+              shell_complete=as_files)
+@click.option("--labels", metavar="FILE", help="Where the label maps go.  [OUT.labels.jsonl]", shell_complete=as_files)
 @click.option("--split", is_flag=True, help="Write parts, OUT-00001 and so on, within the provider's limits.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+              help="Where the work is done; ray needs the extra ray.")
+@click.option("--ray-address", metavar="ADDRESS", help="Of a Ray cluster.  [one of its own, on this computer]")
+@click.option("--shard-size", type=int, metavar="BYTES", help="Of a task of Ray, or of a file of a folder.  [16 MB up]")
 @click.option("--resume", is_flag=True, help="Go on with a run that was ended.")
 @click.option("--restart", is_flag=True, help="Begin anew although a run was not finished.")
 @click.option("--max-row-bytes", type=int, default=32_000_000, show_default=True, help="A longer row is a bad one.")
@@ -60,9 +69,13 @@ _PACKING = ("select", "place", "dedup", "top_k", "min_score")
 def batch(
     source: str, target: str, form: str | None, model: str | None, models: str | None, endpoint: str,
     columns: tuple[str, ...], workers: int | None, on_error: str, dead: str | None, labels: str | None, split: bool,
-    resume: bool, restart: bool, max_row_bytes: int, price: float | None, quiet: bool, **prompt: Any,
+    resume: bool, restart: bool, max_row_bytes: int, price: float | None, quiet: bool, engine: str,
+    ray_address: str | None, shard_size: int | None, **prompt: Any,
 ) -> None:
     """Render each row of IN into OUT: JSON Lines (also .gz, .zst), Parquet, or - for a stream.
+
+    IN may be a folder of such files, and OUT a folder, with a file for each shard. With --engine ray, or a folder, the
+    same command goes on with a run that was ended.
 
     A row is an object with id, question and sources, and history, system and answer where there are such. Exit code 0:
     every row has a payload; 3: some have not (OUT.dead.jsonl); 1: stopped, and --resume goes on; 2: bad usage.
@@ -84,29 +97,55 @@ def batch(
         workers=workers, on_error=on_error, dead=dead, beside=labels, split=split, resume=resume, restart=restart,
         largest_row=max_row_bytes,
     )
+    divided = _divided(source, target, engine, ray_address, shard_size, workers)
     if finished_before(target, options):
         click.echo(f"{target} is complete; there is nothing to go on with", err=True)
         left = Path(dead) if dead else beside_name(Path(target), "dead")
         sys.exit(3 if on_error == "dead-letter" and left.exists() else 0)
+    again = "" if target == "-" else "; the same command goes on" if divided else "; --resume goes on"
     signal.signal(signal.SIGTERM, lambda *_: _interrupt())
     try:
         with ExitStack() as stack:
             watch = None
+            if engine == "ray":  # it tells of dead processes on standard output
+                stack.enter_context(redirect_stdout(sys.stderr))
             if not quiet and sys.stderr.isatty():
                 from promptpack.batch.progress import Bar
 
                 watch = stack.enter_context(Bar()).update
-            summary = run_batch(source, target, job, options, watch=watch)
+            summary = (divided or run_batch)(source, target, job, options, watch=watch)
     except KeyboardInterrupt:
-        again = "" if target == "-" else "; --resume goes on"
         click.echo(f"stopped{again}", err=True)
         sys.exit(1)
     except (RowError, StoppedError) as error:
-        click.echo(f"Error: {error}" + ("" if target == "-" else "; --resume goes on"), err=True)
+        click.echo(f"Error: {error}{again}", err=True)
         sys.exit(1)
     if not quiet:
         _tell(summary, price)
     sys.exit(3 if summary.failures else 0)
+
+
+def _divided(
+    source: str, target: str, engine: str, address: str | None, size: int | None, workers: int | None
+) -> Callable[..., Summary] | None:
+    """Return what runs a job shard by shard, where it is one: on Ray, or where a folder is named."""
+    from functools import partial
+
+    if address is not None and engine != "ray":
+        raise OptionError("--ray-address: is of --engine ray", name="ray_address", given=address)
+    if engine == "ray" and workers == 0:
+        raise OptionError("--workers: Ray needs at least one", name="workers", given=0)
+    if engine == "local" and not (target.endswith("/") or Path(source).is_dir() or Path(target).is_dir()):
+        if size is not None:
+            raise OptionError("--shard-size: is of --engine ray, and of folders", name="shard_size", given=size)
+        return None
+    from promptpack.batch.divided import run_divided
+
+    if engine == "local":
+        return partial(run_divided, size=size)
+    from promptpack.batch.on_ray import ray_engine
+
+    return partial(run_divided, size=size, engine=ray_engine(address))
 
 
 def _interrupt() -> None:
@@ -149,14 +188,15 @@ def _builder(model: str | None, models: str | None, **prompt: Any) -> PromptBuil
         Window(size, answer=prompt["answer"], margin=margin), model=found if model else None,
         template=prompt["template"], **named,
     )
-    builder = builder.with_packing(**{name: prompt[name] for name in _PACKING if prompt[name] is not None})
+    builder = builder.with_packing(**packing_of(prompt))
     return builder.with_system(prompt["system"]) if prompt["system"] else builder
 
 
 @click.command("batch-verify")
-@click.argument("results")
-@click.option("-p", "--payloads", required=True, help="The label maps of the batch, or its lines of format payload.")
-@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.argument("results", shell_complete=as_files)
+@click.option("-p", "--payloads", required=True, help="The label maps of the batch, or its lines of format payload.",
+              shell_complete=as_files)
+@click.option("-o", "--output", help="Write to this file instead of standard output.", shell_complete=as_files)
 @click.option("--min-support", type=float, help="Fail where a cited text shares less of its words: 0 to 1.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @reported

@@ -46,10 +46,12 @@ def select(items: int, budget: int, trials: int, seed: int) -> None:
 @bench.command()
 @click.option("--items", type=int, default=20, show_default=True, help="Candidates in each trial.")
 @click.option("--budget", type=int, default=1024, show_default=True, help="Tokens for the sources.")
+@click.option("--curve", help="A file with a measured curve; without one an illustrative curve is used.")
 @_options
 @reported
-def position(items: int, budget: int, trials: int, seed: int) -> None:
-    """Print how likely the best sources are used, by placement, under an illustrative curve."""
+def position(items: int, budget: int, trials: int, seed: int, curve: str | None) -> None:
+    """Print how likely the best sources are used, by placement, under an illustrative curve or one of your own."""
+    from promptpack.curves import PositionCurve
     from promptpack.evaluation.bench import position_table
 
-    emit(position_table(items, trials, seed, budget))
+    emit(position_table(items, trials, seed, budget, PositionCurve.load(curve) if curve is not None else None))

@@ -2,56 +2,81 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import click
 
-from promptpack.cli_common import emit, reported
-from promptpack.files import read_items, read_json_lines
+from promptpack.cli_common import as_files, as_names, emit, reported
+from promptpack.errors import OptionError, SourceError
+from promptpack.files import read_items, read_numbered_lines
 
 
 @click.command(name="eval")
-@click.argument("dataset")
-@click.option("-s", "--sources", "shared", help="A file of sources for the questions that have none of their own.")
-@click.option("-r", "--report", help="Write a Markdown report to this file; the table is printed all the same.")
-@click.option("-p", "--policy", "policies", multiple=True, help="Compare only these (repeat).  [all]")
-@click.option("-k", "--top-k", type=click.IntRange(min=1), default=4, show_default=True, help="Sources for each.")
-@click.option("-b", "--budget", type=click.IntRange(min=0), help="Tokens for the sources.  [no limit]")
+@click.argument("dataset", shell_complete=as_files)
+@click.option("-s", "--sources", "shared", help="A file of sources for the questions that have none of their own.",
+              shell_complete=as_files)
+@click.option("-r", "--report", metavar="FILE", help="Write a Markdown report, with intervals and differences.",
+              shell_complete=as_files)
+@click.option("-p", "--policy", "policies", multiple=True, help="Only these (repeat); the first is the baseline.",
+              shell_complete=as_names("policy"))
+@click.option(
+    "-k", "--top-k", type=click.IntRange(min=1), help="Sources at most, for each policy.  [4; no limit with a budget]"
+)
+@click.option("-b", "--budget", type=click.IntRange(min=0), help="Tokens for the texts of the sources.  [no limit]")
 @click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
+@click.option("--json", "as_json", is_flag=True, help="Print the means and intervals as JSON.")
 @reported
 def evaluate(
-    dataset: str, shared: str | None, report: str | None, policies: tuple[str, ...], top_k: int, budget: int | None,
-    counter: str,
+    dataset: str, shared: str | None, report: str | None, policies: tuple[str, ...], top_k: int | None,
+    budget: int | None, counter: str, as_json: bool,
 ) -> None:
     """Compare policies over a DATASET of questions, one a line (JSON Lines; - is standard input).
 
-    Each line holds `sources` (or `chunks`), and what is to be measured by: `key_points`, `spans`, `relevant` ids,
-    `prediction` and `references`; and a `question`.
+    Each line holds a `question`, its `sources` (or `retrieved`: ids, or [id, score] pairs, of --sources), and what is
+    to be measured by: `relevant` ids (or a gain for each), `key_points`, `spans`, `needs`, `references`; and a
+    `prediction`, or `predictions` by policy, with the `labels` that they cite.
     """
+    from promptpack.evaluation import report as reports
     from promptpack.evaluation.harness import compare, read_cases
     from promptpack.reading import read_sources
     from promptpack.tokens import counter as counter_named
 
+    if as_json and report == "-":
+        raise OptionError("eval: --json and --report - would both go to standard output", name="report", given=report)
     counting = counter_named(counter)
-    items = read_json_lines(dataset)
+    priced = cache(counting)  # each policy asks for the same texts
+    numbered = read_numbered_lines(dataset)
+    if not numbered:
+        raise SourceError(f"{dataset}: there are no questions", field="file")
+    if top_k is None and budget is None:
+        top_k = 4
     sources = None if shared is None else tuple(read_sources(read_items(shared)))
-    with _progress(items) as shown:
+    places = [f"{dataset}: line {number}" for number, _ in numbered]
+    with _progress([item for _, item in numbered]) as shown:
         found = compare(
-            read_cases(shown, sources), policies or None, top_k=top_k, budget=budget,
-            cost=lambda source: counting(source.text),
+            read_cases(shown, sources, places), policies or None, top_k=top_k, budget=budget,
+            cost=lambda source: priced(source.text),
         )
-    table = found.to_markdown()
-    emit(table)
+    limits = " and ".join(
+        ([f"{top_k:,} source{'s' if top_k > 1 else ''}"] if top_k else [])
+        + ([] if budget is None else [f"{budget:,} tokens"])
+    )
+    heading = (
+        f"{found.count:,} question{'s' if found.count > 1 else ''} of `{dataset}`; at most {limits} for each policy; "
+        f"tokens counted with {counting.name}."
+    )
     if report:
-        limits = f"at most {top_k} sources" + ("" if budget is None else f" and {budget} tokens")
-        emit(
-            f"# Evaluation\n\n{found.count} questions of `{dataset}`; {limits} for each policy, counted with "
-            f"{counting.name}. Means over the questions that a metric can be worked out for.\n\n{table}\n",
-            report,
-        )
+        emit(reports.report(found, heading, budget=budget) + "\n", report)
+    if as_json:
+        emit(json.dumps(reports.as_data(found), indent=2))
+    elif report != "-":
+        parts = [heading, *reports.remarks(found, budget=budget), found.to_markdown(), reports.legend(found)]
+        emit("\n\n".join(parts))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptpack.cli_common import emit, reported
+from promptpack.cli_common import as_files, emit, reported
 from promptpack.errors import OptionError
 from promptpack.files import read_json, read_text
 
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("payload_file", metavar="PAYLOAD")
-@click.option("-a", "--answer", "answer_file", help="A file with the answer: it is checked, too.")
+@click.argument("payload_file", metavar="PAYLOAD", shell_complete=as_files)
+@click.option("-a", "--answer", "answer_file", help="A file with the answer: it is checked, too.",
+              shell_complete=as_files)
 @click.option("--min-support", type=float, help="With --answer: what a cited text has to share of its words: 0 to 1.")
-@click.option("--html", "page_file", metavar="PAGE", help="Write one self-contained HTML page to this file instead.")
+@click.option("--html", "page_file", metavar="PAGE", help="Write one self-contained HTML page to this file instead.",
+              shell_complete=as_files)
 @reported
 def explain(payload_file: str, answer_file: str | None, min_support: float | None, page_file: str | None) -> None:
     """Show what a PAYLOAD sends, in prompt order, and what was left out and why.

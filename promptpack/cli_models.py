@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from promptpack.cli_common import emit, reported
+from promptpack.cli_common import as_files, emit, reported
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--models", "file", help="A TOML file with models of your own, tried before those of the package.")
+@click.option("--models", "file", help="A TOML file with models of your own, tried before those of the package.",
+              shell_complete=as_files)
 @reported
 def models(name: str | None, file: str | None) -> None:
     """List the patterns of model names with window, counter and template set; or say what is known of one model."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from promptpack.cli_common import emit, reported
+from promptpack.cli_common import as_files, emit, reported
 from promptpack.errors import OptionError, SourceError
 from promptpack.files import read_items, read_json, read_json_lines, read_text
 from promptpack.version import __version__
@@ -24,7 +24,7 @@ FLAGS: tuple[tuple[str, Any, str], ...] = (
     ("minScore", float, "Drop chunks that score less."), ("topK", int, "At most this many chunks."),
     ("minTopK", int, "At least this many, even past the budget."),
     ("maxTokens", int, "Tokens for all chunks."), ("maxChars", int, "Characters for all chunks."),
-    ("tokenCounter", str, "How tokens are counted.  [o200k_base]"),
+    ("tokenCounter", str, "How tokens are counted: a counter or a model.  [o200k_base]"),
     ("packing", str, "auto, prefix or edgeAware: what the limits take."),
     ("deduplicate", None, "Drop repeated texts."),
     ("deduplicateThreshold", float, "How alike texts are repeats, 0 to 1.  [1: equal]"),
@@ -64,16 +64,22 @@ def _reorder_flags(command: Command) -> Command:
 
 
 @click.command(cls=Strict, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-i", "--input", "source", default="-", help="A file of chunks: JSON or JSON Lines.  [standard input]")
-@click.option("-o", "--output", help="Write to this file instead of standard output.")
+@click.option("-i", "--input", "source", default="-", help="A file of chunks: JSON or JSON Lines.  [standard input]",
+              shell_complete=as_files)
+@click.option("-o", "--output", help="Write to this file instead of standard output.",
+              shell_complete=as_files)
 @click.option("-q", "--query", help="The question, for strategy auto.")
-@click.option("--config", help="A file with options as JSON, or the JSON itself; flags win.")
+@click.option("--config", help="A file with options as JSON, or the JSON itself; flags win.",
+              shell_complete=as_files)
 @click.option("--jsonl", is_flag=True, help="Read and write a chunk a line.")
 @click.option("--dry-run", is_flag=True, help="Print what would be done, as numbers, instead of the chunks.")
-@click.option("--diagnosticsOut", "--diagnostics-out", "told", help="Write what was done, as JSON, to this file.")
+@click.option("--diagnosticsOut", "--diagnostics-out", "told", help="Write what was done, as JSON, to this file.",
+              shell_complete=as_files)
 @click.option("--bench", is_flag=True, help="Rate --predictions against --answers instead.")
-@click.option("--answers", help="For --bench: JSON Lines with references and perhaps contexts.")
-@click.option("--predictions", help="For --bench: JSON Lines with prediction.")
+@click.option("--answers", help="For --bench: JSON Lines with references and perhaps contexts.",
+              shell_complete=as_files)
+@click.option("--predictions", help="For --bench: JSON Lines with prediction.",
+              shell_complete=as_files)
 @_reorder_flags
 @click.version_option(__version__, "-V", "--version", message="%(version)s")
 @reported
@@ -115,10 +121,6 @@ def _config(config: str | None) -> list[Mapping[str, Any]]:
     found = read_json(config if inline else read_text(config), "--config" if inline else config)
     if not isinstance(found, dict):
         raise OptionError("--config: expected an object of options", name="config", given=found)
-    if isinstance(found.get("tokenCounter"), str):  # a function cannot stand in JSON, its name can
-        from promptpack.reorder import token_counter_factory
-
-        found["tokenCounter"] = token_counter_factory(found["tokenCounter"])
     return [found]
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote as percent_encoded
 
 import click
 
-from promptpack.cli_common import emit, reported
+from promptpack.cli_common import as_files, emit, reported
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.files import read_json, read_text
 
@@ -25,8 +25,9 @@ _PIECE = 65_536  # bytes that are read at most at once
 
 
 @click.command()
-@click.argument("answer")
-@click.option("-p", "--payload", "payload_file", required=True, help="What `render --format payload` wrote.")
+@click.argument("answer", shell_complete=as_files)
+@click.option("-p", "--payload", "payload_file", required=True, help="What `render --format payload` wrote.",
+              shell_complete=as_files)
 @click.option("--min-support", type=float, help="Fail where a cited text shares less of its words: 0 to 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @click.option(

@@ -61,7 +61,7 @@ def draft_of(
             zip(placed, labels.sent, ready, regions(n), prices, strict=True)
         )
     ]
-    around = [blocks.around(*one) for one in zip(ready, numbers, prices, strict=True)]
+    outside, fields = blocks.around(ready, numbers, prices)
     history = fitted.messages
     split = sum([one.source.pinned for one in placed]) if apart else 0
     messages = [system] if system else []
@@ -82,7 +82,6 @@ def draft_of(
         tokens += user(0, split, None)
     messages += history
     tokens += user(split, n, question)
-    outside, fields = sum([one for one, _ in around]), sum([one for _, one in around])
     return Draft(tuple(messages), sources, labels, tokens, outside, fields, _edits(placed, ready, question))
 
 
@@ -109,7 +108,8 @@ def without_weakest(
     out: list[Dropped] = []
     saved = 0
     leaving: set[int] = set()
-    order = sorted(range(len(placed)), key=lambda index: -placed[index].rank)
+    # By value: for spans that is not the rank; elsewhere it falls with it.
+    order = sorted(range(len(placed)), key=lambda index: (placed[index].value, -placed[index].rank))
     for index in order:
         one = placed[index]
         if saved >= excess:

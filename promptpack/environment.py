@@ -76,13 +76,14 @@ class Compiled:
             self._seams = Seams(False)
             return None
         slot = (name, key)
-        if slot not in self._shapes:
+        known = self._shapes  # replaced, never emptied: another thread may be about to read
+        if slot not in known:
             found = learn(self._templates[name], context())
             self._look_at_seams(name, found)
-            if len(self._shapes) > 4096:  # as many combinations of fields as anybody has
-                self._shapes.clear()
-            self._shapes[slot] = found
-        return self._shapes[slot]
+            if len(known) > 4096:  # as many combinations of fields as anybody has
+                known = self._shapes = {}
+            known[slot] = found
+        return known[slot]
 
     @property
     def seams(self) -> Seams:
@@ -102,11 +103,12 @@ class Compiled:
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return what is kept under a key with this set, made on first use; a few keys are kept."""
-        if key not in self._kept:
-            if len(self._kept) >= 64:
-                self._kept.clear()
-            self._kept[key] = make()
-        return self._kept[key]
+        known = self._kept  # replaced, never emptied: another thread may be about to read
+        if key not in known:
+            if len(known) >= 64:
+                known = self._kept = {}
+            known.setdefault(key, make())
+        return known[key]
 
     def uses(self, name: str) -> frozenset[str]:
         """Return the names that a file takes from its context."""
@@ -267,3 +269,9 @@ def _line(trace: TracebackType | None, set_name: str) -> int | None:
             found = trace.tb_lineno
         trace = trace.tb_next
     return found
+
+
+def left_out(compiled: Compiled, file: str, what: str) -> TemplateRenderError:
+    """Build the error for a template that does not print what it has to."""
+    where = f"{compiled.set.name}/{file}"
+    return TemplateRenderError(f"template {where} leaves out {what}", template=where)

@@ -74,6 +74,13 @@ def read_json_lines(path: str) -> list[Any]:
     return [item for line in _lines(read_text(path), path) for item in line]
 
 
+def read_numbered_lines(path: str) -> list[tuple[int, Any]]:
+    """Return what `read_json_lines` does, each with the number of its line (from 1)."""
+    text = read_text(path)
+    numbers = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return list(zip(numbers, (item for line in _lines(text, path) for item in line), strict=True))
+
+
 def _by_line(text: str, path: str) -> bool:
     """Tell whether a text that is no JSON as a whole is JSON Lines: its first line is JSON by itself."""
     first, _, more = text.lstrip().partition("\n")

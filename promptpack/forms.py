@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from markupsafe import Markup
+
+from promptpack.environment import Compiled, left_out
 from promptpack.measure import Meter
-from promptpack.shape import Shape
+from promptpack.protocols import TokenCounter
+from promptpack.shape import Hole, Shape
 from promptpack.source import Source
 from promptpack.tokens.memo import Memo
+from promptpack.views import View
 
 _KEPT = 20_000  # values of one field
 
@@ -45,12 +51,17 @@ class Form:
         """Return what the values of field `index` cost; None for those that have to be escaped or trimmed."""
         gap, known = self._columns[index]
         found: list[int | None] = list(map(known.get, values))
-        if None in found and self.meter is not None:
+        meter = self.meter
+        if None in found and meter is not None:
             for at, value in enumerate(values):
-                if found[at] is None and value and value == value.strip() and inert(value):
-                    cost = found[at] = self.meter.field(gap, value)
-                    if len(known) < _KEPT:
-                        known[value] = cost
+                if found[at] is None and value:
+                    alike = meter.alike(value)  # digits matter neither to the price nor to the escaping
+                    cost = known.get(alike)
+                    if cost is None and value == value.strip() and inert(value):
+                        cost = meter.field(gap, alike)
+                        if len(known) < _KEPT:
+                            known[alike] = cost
+                    found[at] = cost
         return found
 
     def bodies(
@@ -104,3 +115,46 @@ class Ready:
         """What fills the gaps of the block but those of the label."""
         fields = zip(self.form.names, self.shown, strict=True)
         return {"text": self.text, **{"@" + name: value for name, value in fields}}
+
+
+class Forms:
+    """The forms of a template set for one choice of fields, counter and rules, made when they are first asked for.
+
+    made: those that there are already, by their fields.
+    """
+
+    __slots__ = ("_compiled", "_counter", "_fields", "_made", "_prefix")
+
+    def __init__(
+        self, compiled: Compiled, fields: tuple[str, ...], prefix: str, counter: TokenCounter,
+        made: dict[tuple[str, ...], Form],
+    ) -> None:
+        self._compiled = compiled
+        self._fields = fields
+        self._prefix = prefix
+        self._counter = counter
+        self._made = made
+
+    def __call__(self, names: tuple[str, ...]) -> Form:
+        """Return the form of sources that show these fields; TemplateRenderError where it would not show the text."""
+        form = self._made.get(names)
+        if form is None:
+            shape = self._compiled.shape("source.j2", (names, self._fields), lambda: self._holes(names))
+            if shape is not None and "text" not in shape.gaps:
+                raise left_out(self._compiled, "source.j2", "the text of the source")
+            meter = None if shape is None else Meter(shape, self._counter, prefix=self._prefix)
+            form = self._made[names] = Form(names, shape, meter, self._texts(meter))
+        return form
+
+    def _holes(self, names: tuple[str, ...]) -> dict[str, Any]:
+        holes = {name: Hole("@" + name) for name in names}
+        shown = self._compiled.set.settings.pairs(holes)
+        own = {"n": Hole("n"), "label": Hole("label"), "text": Hole("text"), "attributes": shown}
+        return {**own, "source": View({**{name: Markup("") for name in self._fields}, **holes, **own})}
+
+    def _texts(self, meter: Meter | None) -> Memo:
+        """Return the memo of texts that all forms share in which a text stands the same way."""
+        key = meter.body("") if meter is not None else ""
+        alike = (form for form in self._made.values() if (form.meter.body("") if form.meter else "") == key)
+        found = next(alike, None)
+        return Memo() if found is None else found.texts

@@ -143,8 +143,8 @@ def _alone(frame: Frame, question: Markup | None, persona: str | None, fitted: F
         text, _ = frame.user((), tuple, question, persona, fitted.messages)
     except TemplateRenderError:  # a template that needs a source: then the question stands for itself
         text = str(question or "")
-    names = "|".join(re.escape(name) for name in sorted(frame.compiled.names))
-    if names:
+    if "</" in text and frame.compiled.names:
+        names = "|".join(re.escape(name) for name in sorted(frame.compiled.names))
         text = re.sub(rf"<((?:{names})(?:-[0-9A-Za-z]+)?)>\s*</\1>", "", text)  # with the suffix of spotlight
     return text.strip() or None
 

@@ -100,16 +100,19 @@ class Meter:
         return tokens
 
     def _field(self, gap: str, segment: Shape, seen: dict[str, int], value: str) -> int:
-        """Count a field that is new; ids and dates mostly differ in their digits alone, and then cost the same."""
+        alike = self.alike(value)
+        tokens = seen.get(alike)
+        if tokens is None:
+            tokens = self._counter(segment.fill({gap: alike}))
+            if len(seen) < _KEPT:
+                seen[alike] = tokens
+        return tokens
+
+    def alike(self, value: str) -> str:
+        """Return a value that costs the same: ids and dates mostly differ in their digits, which may not matter."""
         if self._uniform and value.isascii():
-            alike = value.encode("ascii").translate(_ZEROS).decode("ascii")
-            tokens = seen.get(alike)
-            if tokens is None:
-                tokens = self._counter(segment.fill({gap: alike}))
-                if len(seen) < _KEPT:
-                    seen[alike] = tokens
-            return tokens
-        return self._counter(segment.fill({gap: value}))
+            return value.encode("ascii").translate(_ZEROS).decode("ascii")
+        return value
 
     def fixed(self, number: int) -> int:
         """Return the tokens of the parts that hold nothing but the label and its number."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptpack.citations import Verification
     from promptpack.citations.support import Judge
     from promptpack.history import DroppedTurn
+    from promptpack.packing.curve import Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Report:
     counter, exact: the counter's name, and whether it is the model's own tokenizer. model, template: as resolved.
     escaped: (place, kind, count) of the edits that escaping made; the texts are not repeated here.
     notes: what was repaired, bounded, renamed or estimated, one plain sentence each.
+    select: the selection; of "auto" what it came to, and why: "spans: a question is given, 812 of 4,210 tokens fit".
+    use: what the order of the sources is worth under the position curve that placed them; None without one.
     """
 
     counter: str
@@ -66,6 +69,8 @@ class Report:
     model: str | None = None
     escaped: tuple[tuple[str, str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    select: str = ""
+    use: Use | None = None
 
 
 @dataclass(frozen=True, slots=True)

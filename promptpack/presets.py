@@ -28,7 +28,7 @@ def docs_qa(window: int | Window, **settings: Any) -> PromptBuilder:
     >>> docs_qa(8192).packing.place
     'auto'
     """
-    packing = Packing(dedup=Dedup(threshold=0.95, max_candidates=_CANDIDATES), place="auto")
+    packing = Packing(dedup=Dedup(threshold=0.95, max_candidates=_CANDIDATES), select="auto", place="auto")
     fields = ("chunk", "title", "section", "page", "updated")
     return _builder("docs_qa", window, settings, packing=packing, fields=fields)
 
@@ -43,7 +43,7 @@ def chat(window: int | Window, **settings: Any) -> PromptBuilder:
     >>> chat(8192).packing.top_k, chat(8192).cache
     (8, 'auto')
     """
-    return _builder("chat", window, settings, packing=Packing(top_k=8), cache="auto")
+    return _builder("chat", window, settings, packing=Packing(select="auto", top_k=8), cache="auto")
 
 
 def logs(window: int | Window, **settings: Any) -> PromptBuilder:

@@ -65,7 +65,11 @@ class Selector(Protocol):
 
 
 class Placer(Protocol):
-    """Orders the chosen candidates: a permutation of range(len(sources)), which are in rank order."""
+    """Orders the chosen candidates: a permutation of range(len(sources)), which are in rank order.
+
+    It may carry `by_cost(costs, values, before, total) -> Sequence[int]`, which is asked instead: what the
+    candidates cost in tokens and are worth to the selection, for `before` of all `total` tokens stand ahead of them.
+    """
 
     def __call__(self, sources: Sequence[Source], /) -> Sequence[int]: ...
 

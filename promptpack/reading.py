@@ -1,14 +1,14 @@
 """Reading what retrievers return: mappings, pairs and framework objects become `Source`s, by their shape alone.
 
-No framework is imported. Each reader is a row of a table: a test for the shape, and a function that turns it into a
-mapping; one function then makes the source.
+No framework is imported: `promptpack.foreign` turns each kind of object into a mapping, and one function here makes the
+source.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import date
@@ -17,16 +17,15 @@ from typing import Any
 from uuid import UUID
 
 from promptpack.errors import PromptpackError, SourceError, quote
+from promptpack.foreign import ID_KEYS, METADATA_KEYS, READERS, SCORE_KEYS, TEXT_KEYS, taken
 from promptpack.source import Cut, Source
 
-TEXT_KEYS = ("text", "content", "page_content", "snippet", "body", "chunk")
-ID_KEYS = ("id", "id_", "chunk_id", "doc_id", "_id", "uuid")
-SCORE_KEYS = ("score", "relevance_score", "similarity", "_score")
-METADATA_KEYS = ("metadata", "meta", "payload")
+DISTANCE_KEYS = ("distance", "_distance")  # lower is better; has to be declared
+PLACES = ("source", "file_path")  # where loaders write what a document was read from; a text
 # Metadata fills these fields of a source where they are still empty.
 FILLS = {
     "updated": ("updated", "date", "timestamp", "updated_at"),
-    "document": ("document", "doc", "source_id", "sourceId", "ref_doc_id"),
+    "document": ("document", "doc", "source_id", "sourceId", "ref_doc_id", *PLACES),
     "position": ("position", "index", "sectionIndex"),
     "score": ("relevance_score", "score"),  # the first is what a reranker writes beside the retriever's
 }
@@ -72,6 +71,11 @@ def telling(item: object, index: int) -> Iterator[None]:
 
 def read_source(item: Any, index: int = 0) -> Source:
     """Return the source that one item means; SourceError where it has no shape that is known."""
+    return _read(item, index)
+
+
+def _read(item: Any, index: int, *, ranked: bool = False) -> Source:
+    """Return the source of an item; ranked: a number beside it is its score."""
     if isinstance(item, Source):
         return item
     if isinstance(item, str):
@@ -81,7 +85,7 @@ def read_source(item: Any, index: int = 0) -> Source:
             return _pair(item, index)
         for fits, read in READERS:
             if fits(item):
-                return _made(read(item), index, item)
+                return _made(read(item), index, item, ranked)
     raise SourceError(
         f"sources[{index}]: cannot read {kind_of(item)}; expected a Source, a text, a mapping with one of "
         f"{', '.join(TEXT_KEYS)}, an (item, score) pair, or a LangChain, LlamaIndex, Haystack or Qdrant object",
@@ -105,38 +109,41 @@ def _pair(item: tuple[Any, ...] | list[Any], index: int) -> Source:
             f"sources[{index}]: expected a pair (item, score) with a number as score, got {got}",
             index=index, field="score",
         )
-    return replace(read_source(item[0], index), score=_plain(item[1]), origin=item[0])
+    return replace(_read(item[0], index, ranked=True), score=_plain(item[1]), origin=item[0])
 
 
-def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
+def _made(found: Mapping[str, Any], index: int, origin: object, ranked: bool) -> Source:
     where = f"sources[{index}]"
     left = dict(found)
-    text = _take(left, TEXT_KEYS)
+    text = taken(left, TEXT_KEYS)
     if text is None:  # some stores keep the text among the metadata
         for key in METADATA_KEYS:
             if text is None and isinstance(left.get(key), Mapping):
                 inner = dict(left[key])
-                text = _take(inner, TEXT_KEYS)
+                text = taken(inner, TEXT_KEYS)
                 left[key] = inner if text is not None else left[key]
     if text is None:
+        there = [quote(key, 20) for key, value in found.items() if value is not None][:8]
         raise SourceError(
-            f"{where}: there is no text; expected one of the keys {', '.join(TEXT_KEYS)}, got "
-            f"{', '.join(quote(key, 20) for key in list(found)[:8]) or 'none'}",
+            f"{where}: there is no text; expected one of the keys {', '.join(TEXT_KEYS)}, "
+            f"got {', '.join(there) or 'none'}",
             index=index, field="text",
         )
     if not isinstance(text, str):
         raise SourceError(f"{where}: text: expected a text, got {kind_of(text)}", index=index, field="text")
-    id_ = _name("id", _take(left, ID_KEYS), where, index)
-    container = _take(left, METADATA_KEYS)
+    id_ = _name("id", taken(left, ID_KEYS), where, index)
+    container = taken(left, METADATA_KEYS)
     if container is not None and not isinstance(container, Mapping):
         raise SourceError(
             f"{where}: metadata: expected a mapping, got {kind_of(container)}", index=index, field="metadata", id=id_
         )
-    values: dict[str, Any] = {"score": _take(left, SCORE_KEYS)}
+    values: dict[str, Any] = {"score": taken(left, SCORE_KEYS)}
     values.update({name: left.pop(name) for name in _FIELDS if left.get(name) is not None})
     loose = {key: value for key, value in left.items() if key not in _FIELDS}
     metadata = _named({**loose, **(container or {})}, where, index, id_)
     _fill(values, metadata)
+    if values.get("score") is None and not ranked:
+        _refuse_distance(loose, where, index, id_)
     if isinstance(values.get("cut"), Mapping):
         try:
             values["cut"] = Cut(**values["cut"])
@@ -155,12 +162,16 @@ def _made(found: Mapping[str, Any], index: int, origin: object) -> Source:
     )
 
 
-def _take(left: dict[str, Any], keys: tuple[str, ...]) -> Any:
-    """Take the first of these that has a value; an alias that is None says as much as one that is not there."""
-    for key in keys:
-        if key in left and left[key] is None:
-            del left[key]
-    return next((left.pop(key) for key in keys if key in left), None)
+def _refuse_distance(loose: Mapping[str, Any], where: str, index: int, id_: str | None) -> None:
+    """Raise SourceError for a distance beside a text without a score: it would be ranked by nothing."""
+    for key in DISTANCE_KEYS:
+        if _finite(loose.get(key)):
+            raise SourceError(
+                f"{where}: {key}: a distance (lower is better) and no score; declare it with "
+                f"promptpack.adapters.from_mappings(..., distance={True if key == 'distance' else key!r}) or the from_ "
+                "function of your store, or give a score, or put the number under metadata if it is not what ranks",
+                index=index, field="distance", id=id_,
+            )
 
 
 def _name(field: str, value: Any, where: str, index: int) -> str | None:
@@ -208,7 +219,7 @@ def _fill(values: dict[str, Any], metadata: Mapping[str, Any]) -> None:
             continue
         for key in keys:
             value = metadata.get(key)
-            if _usable(name, value):
+            if _usable(name, value) and (key not in PLACES or isinstance(value, str)):
                 values[name] = value
                 break
 
@@ -231,64 +242,3 @@ def kind_of(value: object) -> str:
     'a value of type int'
     """
     return f"a value of type {type(value).__name__}"
-
-
-def _langchain(item: Any) -> dict[str, Any]:
-    text, metadata = item.page_content, item.metadata
-    found = {"text": text, "id": getattr(item, "id", None), "metadata": metadata}
-    if isinstance(metadata, Mapping):
-        found |= _offsets(text, metadata.get("start_index"))
-        if not any(_usable("document", metadata.get(key)) for key in FILLS["document"]):
-            found["document"] = metadata.get("source") if isinstance(metadata.get("source"), str) else None
-    return found
-
-
-def _offsets(text: Any, start: Any) -> dict[str, int]:
-    """Return the offsets of a text that a splitter noted; it writes -1 where it lost them."""
-    if not isinstance(text, str) or not isinstance(start, int) or isinstance(start, bool) or start < 0:
-        return {}
-    return {"start": start, "end": start + len(text)}
-
-
-def _node(item: Any) -> dict[str, Any]:
-    hidden = set(getattr(item, "excluded_llm_metadata_keys", None) or ())
-    metadata = {key: value for key, value in (item.metadata or {}).items() if key not in hidden}
-    text = getattr(item, "text", None)
-    return {
-        "text": text if isinstance(text, str) else item.get_content(), "metadata": metadata,
-        "id": item.node_id if hasattr(item, "node_id") else item.id_,
-        "document": getattr(item, "ref_doc_id", None), "start": getattr(item, "start_char_idx", None),
-        "end": getattr(item, "end_char_idx", None),
-    }
-
-
-def _scored_node(item: Any) -> dict[str, Any]:
-    return {**_node(item.node), "score": item.score}
-
-
-def _haystack(item: Any) -> dict[str, Any]:
-    found = {"text": item.content, "id": item.id, "score": getattr(item, "score", None), "metadata": item.meta}
-    return found | (_offsets(item.content, item.meta.get("split_idx_start")) if isinstance(item.meta, Mapping) else {})
-
-
-def _qdrant(item: Any) -> dict[str, Any]:
-    payload = dict(item.payload or {})
-    text = _take(payload, TEXT_KEYS)
-    key = next((key for key in METADATA_KEYS if isinstance(payload.get(key), Mapping)), None)
-    nested = payload.pop(key) if key else {}
-    return {"text": text, "id": item.id, "score": getattr(item, "score", None), "metadata": {**payload, **nested}}
-
-
-def _has(*names: str) -> Callable[[Any], bool]:
-    return lambda item: all(hasattr(item, name) for name in names)
-
-
-READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Mapping[str, Any]]], ...] = (
-    (lambda item: isinstance(item, Mapping), lambda item: item),
-    (_has("page_content", "metadata"), _langchain),
-    (_has("node", "score"), _scored_node),
-    (_has("node_id", "metadata"), _node),
-    (_has("id_", "metadata", "text"), _node),
-    (_has("content", "meta", "id"), _haystack),
-    (_has("payload", "id"), _qdrant),
-)

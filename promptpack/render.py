@@ -12,7 +12,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpack.blocks import Blocks, Cost, left_out
+from promptpack.blocks import Blocks, Cost
+from promptpack.environment import left_out
 from promptpack.errors import TemplateRenderError
 from promptpack.guard import Guard
 from promptpack.measure import joined

@@ -9,15 +9,20 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from promptpack.errors import OptionError, RerankError, quote
+from promptpack.errors import OptionError, RerankError, SourceError, quote
+from promptpack.ratings import Scores as Scores
+from promptpack.ratings import joined
+from promptpack.ratings import read_scores as read_scores
 from promptpack.source import Source
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-OnError = Literal["keep", "raise"] | Callable[[Exception], None]
+OnError = Literal["keep", "raise"] | Callable[[Exception], Any]
 LONGEST_DELAY = 60.0
 
 
@@ -25,13 +30,23 @@ LONGEST_DELAY = 60.0
 class Reranked:
     """What reranking gave: the sources with their new scores, or as they were with the `error`.
 
-    applied: whether the scores are new. batches: how many calls there were, retries not counted.
+    applied: whether there are new scores. batches: how many calls there were, retries not counted. rated: how many
+    sources the reranker rated; `unrated`: how many it left out, which keep the score that they came with, or stand
+    behind the rated ones (`behind`). ignored: entries of its answers that were of no use.
     """
 
     sources: tuple[Source, ...]
     applied: bool
     batches: int = 0
     error: Exception | None = None
+    rated: int = 0
+    behind: bool = False
+    ignored: int = 0
+
+    @property
+    def unrated(self) -> int:
+        """How many sources have no score of the reranker."""
+        return len(self.sources) - self.rated
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +58,8 @@ class Rerank:
     batch_size: sources for each call (None: all at once). concurrency: calls at a time. timeout: seconds for each
         call. retries: further tries for a batch that failed. retry_delay: seconds before the first, doubled for
         each further one (an error's `retry_after` counts instead), at most a minute.
-    on_error: "keep" keeps the scores that there were, "raise" raises RerankError, a function is given the error
-        and the scores are kept.
+    on_error: "keep" keeps the scores that there were, "raise" raises RerankError, a function (which may be
+        asynchronous) is given the error and the scores are kept.
 
     A time limit that passed and an answer that cannot be used are not tried again, nor is an error whose
     `retryable` is False. A call in a thread cannot be stopped: it goes on behind its time limit, unheard.
@@ -84,7 +99,9 @@ class Rerank:
 
         Raises RerankError for a failure with on_error="raise".
         """
-        given = tuple(sources)
+        if query is not None and not isinstance(query, str):
+            raise _wrong("query", "a text or None", query)
+        given = _checked(sources)
         if not given or query is None or not query.strip():
             return Reranked(given, applied=False)
         batches = self.batches(len(given))
@@ -94,22 +111,30 @@ class Rerank:
             if self.on_error == "raise":
                 raise
             if callable(self.on_error):
-                self.on_error(error)
+                said = self.on_error(error)
+                if inspect.isawaitable(said):
+                    await said
             return Reranked(given, False, batches, error)
-        new = tuple(replace(source, score=score) for source, score in zip(given, scores, strict=True))
-        return Reranked(new, True, batches)
+        rated = sum(scores.rated)
+        if not rated:
+            return Reranked(given, False, batches, ignored=scores.ignored)
+        new = tuple(
+            replace(source, score=score) if own or scores.behind else source
+            for source, score, own in zip(given, scores, scores.rated, strict=True)
+        )
+        return Reranked(new, True, batches, rated=rated, behind=scores.behind, ignored=scores.ignored)
 
-    async def scores(self, query: str, sources: Sequence[Source]) -> list[float]:
+    async def scores(self, query: str, sources: Sequence[Source]) -> Scores:
         """Return one finite score for each source; RerankError where the reranker fails or answers otherwise."""
         call = getattr(self.reranker, "rerank", self.reranker)
-        given = tuple(sources)
+        given = _checked(sources)
         try:
             parts = await self.run(lambda batch: awaited(call, query, batch), given, read_scores)
         except RerankError:
             raise
         except Exception as error:  # a foreign model raises what it likes
             raise RerankError(f"the reranker failed: {type(error).__name__}: {quote(str(error))}") from error
-        return [score for part in parts for score in part]
+        return joined(parts, [source.score for source in given])
 
     def batches(self, count: int) -> int:
         """Return how many calls so many sources take."""
@@ -160,26 +185,6 @@ class Rerank:
         return min(float(asked) if asked is not None and _is_seconds(asked) else own, LONGEST_DELAY)
 
 
-def read_scores(answer: Any, batch: Sequence[Any]) -> list[float]:
-    """Return a reranker's answer as numbers; RerankError unless it is one finite number for each of the batch.
-
-    >>> read_scores([0.5, 1], ["a", "b"])
-    [0.5, 1.0]
-    """
-    try:
-        scores = None if isinstance(answer, str | bytes | dict) else [float(score) for score in answer]
-    except (TypeError, ValueError, OverflowError):
-        scores = None
-    if scores is None:
-        raise RerankError(f"the reranker must give one number for each source, got {quote(answer)}", retryable=False)
-    if len(scores) != len(batch):
-        raise RerankError(f"the reranker gave {len(scores)} scores for {len(batch)} sources", retryable=False)
-    for at, score in enumerate(scores):
-        if not abs(score) < float("inf"):
-            raise RerankError(f"the reranker gave {score} as score {at}, which is no finite number", retryable=False)
-    return scores
-
-
 async def awaited(
     function: Callable[..., Any], *args: Any, late: Callable[[Exception], None] | None = None, **named: Any
 ) -> Any:
@@ -192,21 +197,30 @@ async def awaited(
     import asyncio
 
     loop = asyncio.get_running_loop()
-    left = threading.Event()
+    answer: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
 
-    def work() -> Any:
+    def settle(found: Any, error: BaseException | None) -> None:
+        if not answer.done():
+            answer.set_result(found) if error is None else answer.set_exception(error)
+        elif isinstance(error, Exception) and late is not None:  # given up before
+            late(error)
+
+    def work() -> None:
+        found: Any = None
+        error: BaseException | None = None
         try:
-            return function(*args, **named)
-        except Exception as error:
-            if left.is_set() and late is not None and not loop.is_closed():
-                loop.call_soon_threadsafe(late, error)
-            raise
+            found = context.run(function, *args, **named)
+        except StopIteration as caught:  # no future takes that
+            error = RuntimeError(f"StopIteration: {quote(str(caught))}")
+        except BaseException as caught:  # it belongs to who waits
+            error = caught
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, found, error)
 
-    try:
-        found = await asyncio.to_thread(work)
-    except asyncio.CancelledError:
-        left.set()
-        raise
+    # A thread of its own: those of the loop's pool are waited for when the loop ends, time limit or not.
+    threading.Thread(target=work, name="promptpack-rerank", daemon=True).start()
+    found = await answer
     return await found if inspect.isawaitable(found) else found
 
 
@@ -221,6 +235,17 @@ async def _all_of(jobs: Sequence[Coroutine[Any, Any, None]]) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+def _checked(sources: Sequence[Source]) -> tuple[Source, ...]:
+    given = tuple(sources)
+    for index, one in enumerate(given):
+        if not isinstance(one, Source):
+            raise SourceError(
+                f"sources[{index}]: expected a Source, got {quote(one)}; PromptBuilder.add_sources takes other kinds",
+                index=index, field="sources",
+            )
+    return given
 
 
 def _is_seconds(value: object) -> bool:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from promptpack.errors import OptionError, RerankError, quote
 from promptpack.packing.ranking import is_finite
+from promptpack.ratings import Scores, put_behind
 from promptpack.source import Source
 
 LONGEST_BODY = 200
@@ -35,11 +36,13 @@ class HttpReranker:
 
     api_key: sent as a bearer token, never shown. model, url: None takes those of the service. top_n: ask only for
     so many. A source that gets no answer keeps its score (0 without one); where that would put it before those that
-    did, with top_n, all of these stand behind the answered ones, in the order of their own scores.
+    did, with top_n, all of these stand behind the answered ones, in the order of their own scores. Which sources were
+    rated is in the `Scores` that come back, and in the report of a payload.
     send: the transport, send(url, headers, body) -> Answer; by default httpx.
 
-    `rerank` raises RerankError for an error status (with `status`, `body` and `retryable`), a failed request, and an
-    answer without a list under `results` or `data`.
+    `rerank` raises RerankError for a status other than 200 to 299 (with `status`, `body` and `retryable`; a redirect is
+    not followed, as it would hand the key on), a failed request, and an answer without a list under `results` or
+    `data`.
     """
 
     api_key: str = field(repr=False)
@@ -56,14 +59,19 @@ class HttpReranker:
     def __post_init__(self) -> None:
         if not isinstance(self.api_key, str) or not self.api_key:
             raise OptionError("api_key: expected a text", name="api_key")
+        # Anything else cannot stand in a header; the errors of the transport would show the key.
+        if not (self.api_key.isascii() and self.api_key.isprintable()) or " " in self.api_key:
+            message = "api_key: expected printable ASCII characters without blanks; is there a line end in it?"
+            raise OptionError(message, name="api_key")
         whole = isinstance(self.top_n, int) and not isinstance(self.top_n, bool)
         if self.top_n is not None and (not whole or self.top_n < 1):
             message = f"top_n: expected a whole number of 1 or more, or None, got {quote(self.top_n)}"
             raise OptionError(message, name="top_n", given=self.top_n)
 
-    async def rerank(self, query: str, sources: Sequence[Source]) -> list[float]:
+    async def rerank(self, query: str, sources: Sequence[Source]) -> Scores:
         """Return one score for each source; nothing is sent without a query or sources."""
-        scores = [source.score or 0.0 for source in sources]
+        own = [source.score for source in sources]
+        scores = Scores((score or 0.0 for score in own), [False] * len(own), behind=self.top_n is not None)
         if not sources or not query:
             return scores
         body = {
@@ -72,16 +80,14 @@ class HttpReranker:
         }
         headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json"}
         answer = await (self.send or send_with_httpx)(self.url or self.URL, headers, body)
-        told = dict(_read(answer, type(self).__name__, len(sources)))
-        if self.top_n is not None and told:
-            # The service ranks what it leaves out behind what it names; their own scores are on another scale.
-            lowest = min(told.values())
-            behind = sorted((at for at in range(len(sources)) if at not in told), key=lambda at: -scores[at])
-            if behind and scores[behind[0]] >= lowest:
-                for place, at in enumerate(behind, 1):
-                    scores[at] = lowest - place
+        # Some services repeat the key in what they say of it, and errors end up in logs and reports.
+        answer = answer if _is_good(answer) else replace(answer, text=answer.text.replace(self.api_key, "(api_key)"))
+        told, scores.ignored = _read(answer, type(self).__name__, len(sources))
         for index, score in told.items():
             scores[index] = score
+        scores.rated = tuple(at in told for at in range(len(sources)))
+        if scores.behind:
+            put_behind(scores, own)
         return scores
 
 
@@ -89,7 +95,7 @@ class HttpReranker:
 class Cohere(HttpReranker):
     """Cohere's rerank service.
 
-    >>> Cohere("a key", top_n=3)
+    >>> Cohere("KEY", top_n=3)
     Cohere(model=None, top_n=3, url=None)
     """
 
@@ -118,15 +124,22 @@ class Jina(HttpReranker):
 def cross_encoder(predict: Callable[[list[tuple[str, str]]], Any]) -> Callable[[str, Sequence[Source]], list[float]]:
     """Return a reranker of a local model that scores (question, text) pairs, such as `CrossEncoder(...).predict`.
 
+    A score may come in a list or row of its own, as the logits of a model with one output do.
+
     >>> rerank = cross_encoder(lambda pairs: [len(text) for _, text in pairs])
     >>> rerank("why", [Source("a", "xyz")])
     [3.0]
     """
 
     def rerank(query: str, sources: Sequence[Source]) -> list[float]:
-        return [float(score) for score in predict([(query, source.text) for source in sources])]
+        return [float(_alone(score)) for score in predict([(query, source.text) for source in sources])]
 
     return rerank
+
+
+def _alone(score: Any) -> Any:
+    row = getattr(score, "shape", None) == (1,) or (isinstance(score, list | tuple) and len(score) == 1)
+    return score[0] if row else score
 
 
 async def send_with_httpx(url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer:
@@ -143,13 +156,17 @@ async def send_with_httpx(url: str, headers: Mapping[str, str], body: Mapping[st
             answer = await client.post(url, headers=dict(headers), json=dict(body))
     except httpx.HTTPError as error:
         raise RerankError(f"the request to the reranker failed: {type(error).__name__}: {quote(str(error))}") from error
+    except Exception as error:  # for an address that is none, the layers below raise what they like
+        raise RerankError(
+            f"the request to the reranker cannot be made: {type(error).__name__}: {quote(str(error))}", retryable=False
+        ) from error
     return Answer(answer.status_code, answer.text, _asked(answer.headers))
 
 
 def _asked(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that `Retry-After` asks for: a number, or a date as seen from the answer's own `Date`."""
     asked = headers.get("retry-after", "")
-    if asked.isdecimal():
+    if asked.replace(".", "", 1).isdecimal():  # whole numbers by the standard; some services send fractions
         return float(asked)
     from email.utils import parsedate_to_datetime
 
@@ -160,8 +177,13 @@ def _asked(headers: Mapping[str, str]) -> float | None:
     return max(wait.total_seconds(), 0.0)
 
 
-def _read(answer: Answer, name: str, count: int) -> list[tuple[int, float]]:
-    if answer.status >= 400:
+def _is_good(answer: Answer) -> bool:
+    return 200 <= answer.status < 300
+
+
+def _read(answer: Answer, name: str, count: int) -> tuple[dict[int, float], int]:
+    """Return the scores by index, and how many entries are for no document, or for one again (the last counts)."""
+    if not _is_good(answer):
         said = _message(answer.text)[:LONGEST_BODY]
         error = RerankError(
             f"{name}: the service answered {answer.status}: {quote(said)}", status=answer.status, body=said
@@ -171,7 +193,7 @@ def _read(answer: Answer, name: str, count: int) -> list[tuple[int, float]]:
         raise error
     try:
         body = json.loads(answer.text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RerankError(
             f"{name}: the answer is no JSON: {quote(answer.text)}", status=answer.status, retryable=False
         ) from error
@@ -183,7 +205,7 @@ def _read(answer: Answer, name: str, count: int) -> list[tuple[int, float]]:
             f"{name}: the answer has no list under results or data: {quote(answer.text)}",
             status=answer.status, retryable=False,
         )
-    found = []
+    found: dict[int, float] = {}
     for row in rows:
         index, score = (row.get("index"), row.get("relevance_score")) if isinstance(row, Mapping) else (None, None)
         if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < count:
@@ -192,15 +214,15 @@ def _read(answer: Answer, name: str, count: int) -> list[tuple[int, float]]:
                     f"{name}: the score of document {index} is no finite number: {quote(score)}",
                     status=answer.status, retryable=False,
                 )
-            found.append((index, float(score)))
-    return found
+            found[index] = float(score)
+    return found, len(rows) - len(found)
 
 
 def _message(text: str) -> str:
     """Return what an error body says: its `message`, `error` or `msg`, else the whole of it."""
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     if isinstance(body, str):
         return body

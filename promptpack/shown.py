@@ -20,13 +20,17 @@ RESERVED = ("id", "n", "label", "text", "attributes", "block")  # written by the
 def shown_field(source: Source, name: str, value: Any) -> str:
     """Return the value of a field of a source as text; empty where there is nothing to show.
 
-    SourceError names the source where a value cannot be shown in one line (a list, a mapping, an object).
+    The values of a list stand with ", " between. SourceError names the source where a value cannot be shown in one line
+    (a mapping, an object, a list in a list).
 
-    >>> shown_field(Source("a#1", "x"), "page", 7.0)
-    '7'
+    >>> shown_field(Source("a#1", "x"), "page", 7.0), shown_field(Source("a#1", "x"), "section", ["Lamps", 7])
+    ('7', 'Lamps, 7')
     """
+    shown = shown_date if name == "updated" else shown_value
     try:
-        return shown_date(value) if name == "updated" else shown_value(value)
+        if isinstance(value, list | tuple):
+            return ", ".join([text for one in value if (text := shown(one))])
+        return shown(value)
     except OptionError as error:
         raise SourceError(f"source {quote(source.id)}: field {name}: {error}", id=source.id, field=name) from None
 

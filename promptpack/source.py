@@ -49,8 +49,20 @@ class Cut:
             )
 
 
+class _Noted:
+    """Room for what was found out about a source, so that the next payload need not find it out again.
+
+    made: how the source stands in a payload, and under which settings (`promptpack.blocks`). It is no part of the
+    value: not compared, copied or pickled, and it goes with the source.
+    """
+
+    __slots__ = ("_made",)
+
+    _made: tuple[Any, ...] | None
+
+
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(_Noted):
     """A retrieved chunk: an id that its label will map to, its text, and what is known about it.
 
     score: higher is better, any scale; None for all means that the order of arrival is the ranking.
@@ -120,6 +132,7 @@ class Source:
             raise self._error("metadata", f"expected a mapping, got {quote(self.metadata)}")
         # A copy: a source that is changed behind its back would render differently the next time.
         object.__setattr__(self, "metadata", dict(self.metadata))
+        object.__setattr__(self, "_made", None)
 
     def _check_number(self, name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, Real):

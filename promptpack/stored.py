@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, get_args
 
-from promptpack.errors import PromptpackError, SourceError, quote
+from promptpack.curves import PositionCurve
+from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 from promptpack.history import DroppedTurn, TurnReason
 from promptpack.labels import Labels
 from promptpack.layout import Layout
 from promptpack.messages import Message, Turn
 from promptpack.native_form import Native
 from promptpack.packing.candidate import Dropped, DropReason, Region
+from promptpack.packing.curve import Use
 from promptpack.payload import PackedSource, Payload, Report
 from promptpack.source import Cut, Source
 from promptpack.stored_values import as_plain, flat, listed, restored, texts, typed, wrong
@@ -37,10 +40,7 @@ def payload_to_dict(payload: Payload) -> dict[str, Any]:
         "dropped": [_dropped(one) for one in payload.dropped],
         "dropped_turns": [_dropped_turn(one) for one in payload.dropped_turns],
         "budget": flat(payload.budget),
-        "report": {
-            **flat(payload.report), "escaped": [as_plain(list(one)) for one in payload.report.escaped],
-            "notes": as_plain(list(payload.report.notes)),
-        },
+        "report": _report(payload.report),
         **({"tools": as_plain(list(payload.tools))} if payload.tools else {}),
         **({} if payload.question is None else {"question": as_plain(payload.question)}),
         **({"layout": flat(payload.layout)} if payload.layout else {}),
@@ -80,15 +80,20 @@ def payload_from_dict(data: Mapping[str, Any]) -> Payload:
 def _source(source: Source) -> dict[str, Any]:
     """Write the fields that differ from their defaults, and id and text always."""
     raw: dict[str, Any] = {}
-    for one in fields(source):
-        value = getattr(source, one.name)
-        if one.name == "origin" or (one.name not in ("id", "text") and value == one.default):
+    for name, default in _defaults():
+        value = getattr(source, name)
+        if value is default or (name not in ("id", "text") and value == default):
             continue
-        if one.name == "cut":
+        if name == "cut":
             raw["cut"] = flat(value)
-        elif one.name != "metadata" or value:
-            raw[one.name] = as_plain(value)
+        elif name != "metadata" or value:
+            raw[name] = as_plain(value)
     return raw
+
+
+@cache
+def _defaults() -> tuple[tuple[str, Any], ...]:
+    return tuple((one.name, one.default) for one in fields(Source) if one.name != "origin")
 
 
 def _read_source(data: Mapping[str, Any]) -> Source:
@@ -99,9 +104,13 @@ def _read_source(data: Mapping[str, Any]) -> Source:
 
 
 def _packed(one: PackedSource) -> dict[str, Any]:
-    raw = flat(one) | {"source": _source(one.source), "chunk_ids": as_plain(list(one.chunk_ids))}
+    raw = flat(one, ("source", "text", "chunk_ids", "ranges")) | {
+        "source": _source(one.source), "chunk_ids": as_plain(list(one.chunk_ids)),
+    }
     if one.text == one.source.text:
         del raw["text"]  # nearly always, and the largest part
+    else:
+        raw["text"] = as_plain(one.text)
     del raw["ranges"]
     if one.ranges:
         raw["ranges"] = [list(pair) for pair in one.ranges]
@@ -132,7 +141,7 @@ def _read_ranges(data: object) -> tuple[tuple[int, int], ...]:
 
 
 def _dropped(one: Dropped) -> dict[str, Any]:
-    raw = flat(one) | {"source": _source(one.source), "reason": str(one.reason)}
+    raw = flat(one, ("source", "reason")) | {"source": _source(one.source), "reason": str(one.reason)}
     if one.of is None:
         del raw["of"]
     return raw
@@ -200,9 +209,30 @@ def _read_dropped_turn(data: Mapping[str, Any]) -> DroppedTurn:
     )
 
 
+def _report(report: Report) -> dict[str, Any]:
+    raw = flat(report, ("escaped", "notes", "use")) | {
+        "escaped": [as_plain(list(one)) for one in report.escaped], "notes": as_plain(list(report.notes)),
+    }
+    del raw["use"]
+    if report.use is not None:
+        use = report.use
+        raw["use"] = {"curve": as_plain(use.curve.to_dict()), "expected": use.expected, "bound": use.bound}
+    return raw
+
+
+def _read_use(data: Mapping[str, Any]) -> Use:
+    try:
+        curve = PositionCurve.from_dict(typed(data, "curve", dict))
+    except OptionError as error:
+        raise SourceError(f"payload: use: {error}", field="use") from error
+    return Use(curve, typed(data, "expected", float), typed(data, "bound", float))
+
+
 def _read_report(data: Mapping[str, Any]) -> Report:
     return Report(
         counter=typed(data, "counter", str), exact=typed(data, "exact", bool), template=typed(data, "template", str),
         model=typed(data, "model", str | None), notes=texts(data, "notes"),
         escaped=tuple((str(place), str(kind), int(count)) for place, kind, count in typed(data, "escaped", list)),
+        select=typed(data, "select", str) if "select" in data else "",
+        use=_read_use(typed(data, "use", dict)) if "use" in data else None,
     )

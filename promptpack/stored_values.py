@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,17 +15,27 @@ from promptpack.errors import SourceError, quote
 from promptpack.wellformed import encodes
 
 _DEEPEST = 64
+_WIDE = 10**18
 _LONGEST = 10**4000  # a whole number that Python's JSON still reads and writes as digits
 
 
-def flat(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as plain data."""
-    return {one.name: as_plain(getattr(value, one.name)) for one in fields(value)}
+def flat(value: Any, leave: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the fields of a dataclass as plain data; those to leave keep their places, for the caller to fill."""
+    names = _names(value.__class__)
+    return {name: None if name in leave else as_plain(getattr(value, name)) for name in names}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
 
 
 def as_plain(value: Any, around: tuple[int, ...] = ()) -> Any:
     """Return a value as JSON can hold it; what it cannot hold is tagged. `around`: the ids of what encloses it."""
-    if value is None or isinstance(value, bool):
+    kind = type(value)  # nearly every value is of a kind that is told at once
+    if value is None or kind is bool or (kind is str and value.isascii()):
+        return value
+    if (kind is int and -_WIDE < value < _WIDE) or (kind is float and -math.inf < value < math.inf):
         return value
     if isinstance(value, str):
         text = str.__str__(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 from promptpack.errors import BudgetError, OptionError, quote
@@ -160,9 +160,12 @@ def allocate(
     plan = Window.of(window)
     given = {"system": system, "tools": tools, "history": history, "question": question, "frame": frame}
     parts = {name: _whole(name, value) for name, value in given.items()}
-    account = Budget(window=plan.size, answer=plan.reserve, margin=plan.margin, exact=exact, **parts)
-    room = account.input - account.fixed
-    account = replace(account, sources=max(0, room), used=account.fixed)
+    fixed = sum(parts.values())
+    room = plan.size - plan.reserve - plan.margin - fixed
+    account = Budget(
+        window=plan.size, answer=plan.reserve, margin=plan.margin, sources=max(0, room), used=fixed, exact=exact,
+        **parts,
+    )
     if room < 0:
         raise shortfall(account, account.fixed, plan=plan)
     return account

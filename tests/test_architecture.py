@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parent.parent / "promptpack"
 
 # From the bottom up; a name stands for a module or a package with everything in it.
 LAYERS = (
-    ("version", "errors", "quick", "wellformed"),
-    ("source", "protocols", "plain_data", "text_sites", "native_form"),
+    ("version", "errors", "quick", "wellformed", "curve_shapes"),
+    ("source", "protocols", "plain_data", "text_sites", "native_form", "curves", "ratings", "foreign"),
     (
         "packing", "tokens", "escape", "labels", "window", "message", "messages", "history", "citations", "reading",
         "shape", "views", "shapes_in", "summary", "rerank",
@@ -23,12 +23,12 @@ LAYERS = (
         "layout", "caching", "providers", "targets", "veil", "restricted", "spotlight",
     ),
     ("counting", "fields", "folding", "escaping", "guard", "setforms", "probe", "lint", "columns", "measure", "forms",
-     "blocks", "render"),
+     "noted", "blocks", "render"),
     ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
     (
-        "conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "cli_common", "batch",
-        "cli_batch", "cli_bench", "cli_eval", "cli_explain", "cli_models", "cli_reorder", "cli_templates",
-        "cli_verify", "cli",
+        "calibration", "conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "batch",
+        "cli_common", "cli_batch", "cli_bench", "cli_calibrate", "cli_eval", "cli_explain", "cli_models",
+        "cli_reorder", "cli_templates", "cli_verify", "cli",
     ),
     ("__main__", "__init__"),
 )
@@ -50,6 +50,7 @@ ALLOWED = {
     ("caching", "spotlight"),
     ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
     ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"),
+    ("blocks", "noted"), ("noted", "forms"),
     ("render", "blocks"), ("render", "measure"),
     ("guard", "escaping"), ("render", "guard"), ("environment", "restricted"),
     ("spotlight", "templates"), ("spotlight", "environment"),
@@ -58,6 +59,8 @@ ALLOWED = {
     ("conversation", "keeping"),
     ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),
     ("cli", "cli_batch"), ("cli_batch", "cli_common"), ("cli_batch", "batch"),
+    ("cli", "cli_calibrate"), ("cli_calibrate", "calibration"), ("cli_calibrate", "cli_common"),
+    ("cli_calibrate", "files"), ("calibration", "files"),   # chat templates, builders to compare
     ("cli", "cli_bench"), ("cli", "cli_eval"), ("cli", "cli_reorder"), ("cli_eval", "cli_common"), ("cli_eval",
     "files"),
     ("cli_reorder", "cli_common"), ("cli_reorder", "files"), ("cli", "cli_templates"), ("cli", "cli_models"),

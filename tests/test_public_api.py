@@ -28,7 +28,7 @@ NAMES = {
     "Verification", "PromptpackError", "SourceError", "DuplicateIdError",
     "OptionError", "BudgetError", "TokenizerError", "TemplateLookupError", "TemplateRenderError", "RerankError",
     "Reorderer", "Rerank",
-    "CitationError",
+    "CitationError", "Curve", "PositionCurve",
 }
 
 
@@ -48,12 +48,27 @@ def test_every_public_name_loads_and_is_documented(name: str) -> None:
     assert name == "__version__" or (value.__doc__ or "").strip()
 
 
+@pytest.mark.parametrize("name", importlib.import_module("promptpack.batch").__all__)
+def test_every_name_of_the_batch_loads_and_is_documented_without_its_extras(name: str) -> None:
+    """pyarrow and ray are asked for when they are needed, and then by the name of the extra."""
+    told = run(
+        "import sys\nsys.modules['pyarrow'] = sys.modules['ray'] = None\nimport promptpack.batch\n"
+        f"print(bool((promptpack.batch.{name}.__doc__ or '').strip()))"
+    )
+    assert told == "True"
+
+
 def test_type_checkers_see_the_same_names() -> None:
     """Names are loaded lazily; the imports for type checkers must not drift from the table."""
     tree = ast.parse(Path(promptpack.__file__).read_text(encoding="utf-8"))
     block = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
     seen = {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert seen == set(promptpack.__all__) - {"__version__"}
+    batch = importlib.import_module("promptpack.batch")
+    tree = ast.parse(Path(str(batch.__file__)).read_text(encoding="utf-8"))
+    block = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    assert {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names} == set(
+        batch.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

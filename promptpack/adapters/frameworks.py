@@ -21,8 +21,9 @@ def from_langchain(documents: Iterable[Any], *, distance: bool = False) -> tuple
 
     Documents are objects, mappings with `page_content`, or what `dumpd` writes. The number of a pair is the score;
     without one, `relevance_score` (which rerankers write) or `score` of the metadata is. distance: the numbers are
-    distances, as with FAISS, PGVector or Chroma's `similarity_search_with_score`. `source` of the metadata names the
-    document unless a more exact key does; `start_index` gives the offsets. Missing ids become a digest of the text.
+    distances, as with FAISS, PGVector or Chroma's `similarity_search_with_score`. `source` or `file_path` of the
+    metadata names the document unless a more exact key does; `start_index` gives the offsets. Missing ids become a
+    digest of the text.
 
     >>> from_langchain([{"page_content": "Lamps.", "metadata": {"source": "a.md", "score": 0.5}}])[0].document
     'a.md'
@@ -46,7 +47,8 @@ def from_llamaindex(nodes: Any, *, distance: bool = False) -> tuple[Source, ...]
 def from_haystack(documents: Any, *, distance: bool = False) -> tuple[Source, ...]:
     """Return sources for Haystack documents, or for a retriever's output with `documents`.
 
-    Documents are objects, or what their `to_dict` writes, flat or not. Embeddings and blobs are left behind.
+    Documents are objects, or what their `to_dict` writes, flat or not. Embeddings and blobs are left behind. What their
+    metadata has as `source_id`, else as `file_path`, names the document.
 
     >>> from_haystack([{"id": "h1", "content": "Lamps.", "score": 0.5, "page_number": 3}])[0].metadata["page_number"]
     3

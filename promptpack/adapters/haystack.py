@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from promptpack.adapters.frameworks import from_haystack
-from promptpack.adapters.sent import LABEL, check_label, filled, messages_of, missing, notes_of, rendered
+from promptpack.adapters.sent import LABEL, at_once, check_label, filled, messages_of, missing, notes_of, rendered
 from promptpack.adapters.written import builder_of, write_builder
 from promptpack.builder import PromptBuilder
 from promptpack.citations import Verification
@@ -62,7 +62,7 @@ class PromptPacker:
         labels: Labels | None = None,
     ) -> dict[str, Any]:
         """Return the messages, the prompt, the documents that are sent, and the payload."""
-        return self._outputs(self._filled(documents, query, history, labels).render())
+        return self._outputs(at_once(self._filled(documents, query, history, labels), "run_async"))
 
     @component.output_types(messages=list[ChatMessage], prompt=str, documents=list[Document], payload=Payload)
     async def run_async(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from promptpack.adapters.frameworks import from_langchain
-from promptpack.adapters.sent import LABEL, check_label, filled, messages_of, missing, notes_of, rendered
+from promptpack.adapters.sent import LABEL, at_once, check_label, filled, messages_of, missing, notes_of, rendered
 from promptpack.adapters.written import builder_of
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, quote
@@ -85,7 +85,7 @@ class PromptPacker(Runnable[Mapping[str, Any], PackedPromptValue]):
         return cast(PackedPromptValue, await self._acall_with_config(self._aprompt, input, config))
 
     def _prompt(self, given: Mapping[str, Any]) -> PackedPromptValue:
-        return prompt_value(self._filled(given).render())
+        return prompt_value(at_once(self._filled(given), "ainvoke"))
 
     async def _aprompt(self, given: Mapping[str, Any]) -> PackedPromptValue:
         return prompt_value(await rendered(self._filled(given)))
@@ -139,7 +139,8 @@ class DocumentPacker(BaseDocumentCompressor, BaseDocumentTransformer):
         self, documents: Sequence[Document], query: str | None, callbacks: Any = None
     ) -> list[Document]:
         """Return the documents to send for a question, in the order to send them."""
-        return self._packed(filled(self.builder, from_langchain(documents), query).render())
+        built = filled(self.builder, from_langchain(documents), query)
+        return self._packed(at_once(built, "acompress_documents"))
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str | None, callbacks: Any = None

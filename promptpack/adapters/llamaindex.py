@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from promptpack.adapters.frameworks import from_llamaindex
-from promptpack.adapters.sent import LABEL, check_label, filled, messages_of, missing, notes_of, rendered, texts_of
+from promptpack.adapters.sent import (
+    LABEL,
+    at_once,
+    check_label,
+    filled,
+    messages_of,
+    missing,
+    notes_of,
+    rendered,
+    texts_of,
+)
 from promptpack.adapters.written import builder_of, write_builder
 from promptpack.builder import PromptBuilder
 from promptpack.payload import PackedSource, Payload
@@ -66,7 +76,7 @@ class NodePacker(BaseNodePostprocessor):
 
     def payload(self, nodes: Sequence[NodeWithScore], question: str | None = None) -> Payload:
         """Return the payload for these nodes: the same passages, with the messages to send and what checks answers."""
-        return self._filled(nodes, question).render()
+        return at_once(self._filled(nodes, question), "apostprocess_nodes")
 
     async def apayload(self, nodes: Sequence[NodeWithScore], question: str | None = None) -> Payload:
         """Return what `payload` does, awaiting the builder's reranker."""

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from promptpack.errors import OptionError, SourceError, quote
-from promptpack.reading import METADATA_KEYS
+from promptpack.foreign import METADATA_KEYS
 from promptpack.source import Source
 
 FIELDS = tuple(one.name for one in fields(Source) if one.name != "origin")

@@ -30,6 +30,14 @@ def filled(
     return built if question is None else built.with_question(question)
 
 
+def at_once(builder: PromptBuilder, awaited: str) -> Payload:
+    """Return the payload; OptionError for a builder with a reranker, which names the method that awaits it."""
+    if builder.rerank is not None:
+        message = f"rerank: the builder has a reranker, which is to be awaited; use `await ...{awaited}(...)`"
+        raise OptionError(message, name="rerank", given=builder.rerank)
+    return builder.render()
+
+
 async def rendered(builder: PromptBuilder) -> Payload:
     """Return the payload, awaiting the builder's reranker where it has one."""
     return await builder.arender() if builder.rerank is not None else builder.render()

@@ -9,7 +9,7 @@ from typing import Any
 from promptpack.adapters.rows import as_mapping, checked, keyed, without_vectors
 from promptpack.adapters.taking import Distance, take
 from promptpack.errors import OptionError, SourceError, quote
-from promptpack.reading import TEXT_KEYS
+from promptpack.foreign import TEXT_KEYS
 from promptpack.source import Source
 
 Keys = Mapping[str, str] | None

@@ -8,11 +8,11 @@ from numbers import Real
 from typing import Any
 
 from promptpack.errors import OptionError, SourceError, quote
-from promptpack.reading import SCORE_KEYS, kind_of, read_source, telling
+from promptpack.foreign import SCORE_KEYS
+from promptpack.reading import DISTANCE_KEYS, kind_of, read_source, telling
 from promptpack.source import Source
 
 Distance = bool | str
-DISTANCE_KEYS = ("distance", "_distance")
 
 
 def take(

@@ -22,7 +22,8 @@ _HOMES = {
     "Diversity": "packing.diversity", "Scoring": "packing.scoring", "Overlap": "packing.scorers",
     "Recency": "packing.scorers", "Weighted": "packing.scorers", "Spread": "packing.place",
     "ByRank": "packing.place", "DocumentOrder": "packing.place", "Chronological": "packing.place",
-    "ByKey": "packing.place", "Auto": "packing.route",
+    "ByKey": "packing.place", "Auto": "packing.route", "Curve": "packing.curve", "PositionCurve": "curves",
+    "CurvePoint": "curves",
 }
 _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "date": date.fromisoformat, "datetime": datetime.fromisoformat, "path": Path,
@@ -38,8 +39,9 @@ def write_builder(builder: PromptBuilder) -> dict[str, Any]:
 
     Raises OptionError naming the field that cannot be written: a function, an object, the secret of a Spotlight.
 
-    >>> write_builder(PromptBuilder(1000).with_packing(top_k=5))
-    {'$': 'PromptBuilder', 'window': 1000, 'packing': {'$': 'Packing', 'top_k': 5}}
+    >>> from promptpack import Window
+    >>> write_builder(PromptBuilder(Window(1000, answer=200), escape="strict"))
+    {'$': 'PromptBuilder', 'window': {'$': 'Window', 'size': 1000, 'answer': 200}, 'escape': 'strict'}
     """
     return dict(_write(builder, "builder", 0))
 

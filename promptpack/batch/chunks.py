@@ -26,17 +26,17 @@ class Raw:
     data: Any
     fault: str | None = None
 
-    @property
-    def place(self) -> str:
-        """The name of a row that has no id; it does not depend on how the input was divided."""
-        return f"at-{self.offset}"
+    def place(self, origin: str = "") -> str:
+        """Return the name of a row that has no id; it does not depend on how the input was divided."""
+        return f"at-{origin}-{self.offset}" if origin else f"at-{self.offset}"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Neighbouring rows. kind: "lines" (JSON as bytes), "pickle", "object", or "arrow" (a record batch in `table`).
 
-    first: the number of the first row. end: where the input goes on after the chunk.
+    first: the number of the first row. end: where the input goes on after the chunk. origin: the name of the file,
+    where an input has several.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class Chunk:
     end: int
     rows: tuple[Raw, ...] = ()
     table: bytes = b""
+    origin: str = ""
 
     def read(self) -> tuple[Raw, ...]:
         """Return the rows."""
@@ -60,7 +61,8 @@ class Chunk:
         if self.kind == "arrow":
             from promptpack.batch.parquet import divided
 
-            return divided(self, middle)
+            first, rest = divided(self, middle)
+            return replace(first, origin=self.origin), replace(rest, origin=self.origin)
         return (
             replace(self, count=middle, rows=self.rows[:middle]),
             replace(self, first=self.first + middle, count=self.count - middle, rows=self.rows[middle:]),

@@ -105,7 +105,7 @@ class Job:
         records: list[Any] = []
         lines: list[bytes] = []
         for raw in chunk.read():
-            made = rendered(raw, chunk.kind, self.builder, self.columns)
+            made = rendered(raw, chunk.kind, self.builder, self.columns, chunk.origin)
             if isinstance(made, tuple):
                 row, payload = made
                 try:
@@ -154,12 +154,14 @@ class Job:
         )
 
 
-def rendered(raw: Raw, kind: str, builder: PromptBuilder, columns: Columns) -> tuple[Row, Payload] | Failure:
+def rendered(
+    raw: Raw, kind: str, builder: PromptBuilder, columns: Columns, origin: str = ""
+) -> tuple[Row, Payload] | Failure:
     """Return the parts and the payload of a row, or why there is none."""
     id_, data = None, None
     try:
         data = value_of(raw, kind, columns)
-        row = read_row(data, columns, raw.place)
+        row = read_row(data, columns, raw.place(origin))
         id_ = row.id
         return row, filled(builder, row).render()
     except KeyboardInterrupt:

@@ -20,6 +20,13 @@ class RowError(PromptpackError, ValueError):
         self.number = number
         self.failure = failure
 
+    @classmethod
+    def of(cls, number: int, failure: Failure, file: str = "") -> RowError:
+        """Return the error for a row of an input. file: where an input has several."""
+        name = "" if failure.id is None else f" ({quote(failure.id)})"
+        place = f"{file}, row {number}" if file else f"row {number}"
+        return cls(f"{place}{name}: {failure.message}", number=number, failure=failure)
+
 
 class StoppedError(PromptpackError, RuntimeError):
     """A run stopped before its end, for a reason that lies outside of its rows; `rows` are done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,7 @@ from promptpack.batch.journal import State, sync_folder
 from promptpack.errors import OptionError, PromptpackError
 
 _ENDINGS = (".gz", ".zst", ".zstd")
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,10 @@ class Outputs:
                 data = b"".join(lines)
                 self._files[name].write(data)
                 self.sizes[name] += len(data)
+
+    def put(self, data: bytes) -> None:
+        """Write a piece of the output as it is."""
+        self._put(data, 0)
 
     def _put(self, data: bytes, rows: int) -> None:
         self._out.write(data)
@@ -220,6 +226,10 @@ class Lock:
                 self._file.close()
             raise OptionError(f"output: another run is writing it ({self._path})", name="output", given=None) from None
         except OSError as error:
+            if self._file is not None and error.errno in _NO_LOCKS:  # a file system without them
+                return self
+            if self._file is not None:
+                self._file.close()
             raise OptionError(
                 f"output: {self._path}: cannot be written: {error.strerror}", name="output", given=None
             ) from error

@@ -5,7 +5,7 @@ This module is loaded by who asks for it: it needs pyarrow, the extra `batch`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,20 @@ def divided(chunk: Chunk, middle: int) -> tuple[Chunk, Chunk]:
 def _table(chunk: Chunk) -> Any:
     pa = need_arrow()
     return pa.ipc.open_stream(pa.py_buffer(chunk.table)).read_all()
+
+
+def messages(path: Path, leave: Container[int]) -> Iterator[bytes]:
+    """Yield the rows of a file that a run has written as Arrow messages, but for some, by their places from 0."""
+    need_arrow()
+    import pyarrow.parquet as pq
+
+    at = 0
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=ROWS):
+            kept = [row for row in range(batch.num_rows) if at + row not in leave]
+            at += batch.num_rows
+            if kept:
+                yield bytes((batch if len(kept) == batch.num_rows else batch.take(kept)).serialize())
 
 
 def write_parquet(staged: Path, target: Path) -> None:

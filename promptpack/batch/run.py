@@ -10,15 +10,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from promptpack.batch.chunks import Chunk
+from promptpack.batch.chunks import LARGEST_ROW, Chunk
 from promptpack.batch.codecs import codec_of
 from promptpack.batch.dead import dead_line
 from promptpack.batch.engine import ordered, vocabularies_of, worker_count
 from promptpack.batch.job import Done, Job, Lost, Made
 from promptpack.batch.journal import Journal, State, digest, identity
+from promptpack.batch.listing import Listing, repeated
 from promptpack.batch.options import Options, RowError, StoppedError
 from promptpack.batch.outputs import Lock, Outputs, Plan, beside_name, complete
-from promptpack.batch.rows import Failure
 from promptpack.batch.seen import Seen
 from promptpack.batch.shard import Shard
 from promptpack.batch.tally import Summary
@@ -41,32 +41,28 @@ def run_batch(
     Raises RowError for the first bad row where on_error is "raise", StoppedError where the input can be read no
     further, OptionError for options that do not fit together.
     """
-    chosen = options or Options()
-    shard = Shard.of(source)
+    return _run(Shard.of(source), target, job, options or Options(), watch)
+
+
+def _run(
+    shard: Shard, target: str | Path, job: Job, chosen: Options, watch: Watch | None, listing: Path | None = None
+) -> Summary:
     out = None if str(target) == "-" else Path(target)
-    job = replace(job, codec="plain" if out is None else codec_of(str(out)), largest=job.kind.bytes)
-    if (job.codec == "arrow") != (job.format == "parquet"):
-        raise OptionError(
-            f"format: a file whose name ends in .parquet has the format parquet, and no other has; got {job.format} "
-            f"and {quote(str(target), 200)}", name="format", given=job.format,
-        )
-    plan = _plan(shard, out, job, chosen)
+    job = job_for(job, out)
+    plan = plan_of(shard, out, job, chosen)
     with ExitStack() as stack:
         journal = None
         if out is not None:
-            if not out.parent.is_dir() or out.is_dir():
-                raise OptionError(
-                    f"output: there is no folder {quote(str(out.parent), 200)}" if not out.is_dir() else
-                    f"output: {quote(str(out), 200)} is a folder", name="output", given=str(target),
-                )
-            stack.enter_context(Lock(_beside(out, "lock")))
-            journal = Journal(_beside(out, "journal"), _digest(shard, job, plan, chosen))
+            can_be_written(out)
+            stack.enter_context(Lock(beside_path(out, "lock")))
+            journal = Journal(beside_path(out, "journal"), _digest(shard, job, plan, chosen))
         elif chosen.resume:
             raise OptionError("resume: standard output cannot be gone on with", name="resume", given=True)
         elif shard.path != "-":
             identity(shard.path)
         state = _begin(journal, plan, chosen)
-        seen = Seen(None if out is None else _beside(out, "ids"), last=state.rows)
+        ids = None if out is None else beside_path(out, "ids")
+        seen = Seen(ids, last=state.rows) if listing is None else Listing(listing)
         stack.callback(seen.close)
         if not state.finished:
             state = _work(shard, job, plan, chosen, journal, state, seen, watch)
@@ -78,18 +74,43 @@ def run_batch(
         return state.summary
 
 
-def pack_shard(source: str | Path | Shard, target: str | Path, job: Job, *, workers: int = 0,
-               on_error: str = "dead-letter") -> Summary:
+def pack_shard(
+    source: str | Path | Shard, target: str | Path, job: Job, *, workers: int = 0, on_error: str = "dead-letter",
+    largest_row: int = LARGEST_ROW, listing: str | Path | None = None,
+) -> Summary:
     """Render one shard of an input into a file of its own, in this process; what a task of a cluster runs.
 
     The target, its label maps and its dead letters appear when they are complete, the target last; a rerun begins
-    anew. workers: 1 protects against rows that end their process. That no two rows have one id is checked within the
-    shard.
+    anew. workers: 1 protects against rows that end their process. listing: a file to write the ids of the rendered
+    rows to, for whoever compares those of several shards; without it no two rows of the shard may have one id.
     """
-    return run_batch(source, target, job, Options(workers=workers, on_error=on_error, restart=True))
+    # Nothing goes on from here, so that the journal is written but once, at the end.
+    options = Options(workers=workers, on_error=on_error, restart=True, largest_row=largest_row, every=float("inf"))
+    return _run(Shard.of(source), target, job, options, None, None if listing is None else Path(listing))
 
 
-def _plan(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
+def job_for(job: Job, out: Path | None) -> Job:
+    """Return the job with the codec that the name of the output calls for; OptionError where the format is another."""
+    made = replace(job, codec="plain" if out is None else codec_of(str(out)), largest=job.kind.bytes)
+    if (made.codec == "arrow") != (job.format == "parquet"):
+        raise OptionError(
+            f"format: a file whose name ends in .parquet has the format parquet, and no other has; got {job.format} "
+            f"and {quote(str(out or '-'), 200)}", name="format", given=job.format,
+        )
+    return made
+
+
+def can_be_written(out: Path) -> None:
+    """OptionError where an output file has no folder, or is one."""
+    if not out.parent.is_dir() or out.is_dir():
+        raise OptionError(
+            f"output: there is no folder {quote(str(out.parent), 200)}" if not out.is_dir() else
+            f"output: {quote(str(out), 200)} is a folder", name="output", given=str(out),
+        )
+
+
+def plan_of(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
+    """Return where things go; OptionError for options that do not fit together."""
     kind = job.kind
     beside = dead = None
     if kind.beside:
@@ -119,7 +140,8 @@ def _plan(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
     return Plan(out, job.codec, beside, dead, (kind.rows, kind.bytes) if options.split else None)
 
 
-def _beside(out: Path, ending: str) -> Path:
+def beside_path(out: Path, ending: str) -> Path:
+    """Return the name of a file that a run keeps beside its output as long as it lasts."""
     return out.with_name(f"{out.name}.{ending}")
 
 
@@ -130,11 +152,11 @@ def _digest(shard: Shard, job: Job, plan: Plan, options: Options) -> str:
 
 def finished_before(target: str, options: Options) -> bool:
     """Tell whether there is nothing to go on with: the output is there, and no journal."""
-    if target == "-" or not options.resume:
+    if target == "-" or not options.resume or Path(target).is_dir():
         return False
     out = Path(target)
     first = Plan(out, split=(None, None) if options.split else None).part(1)
-    return first.exists() and not _beside(out, "journal").exists()
+    return first.exists() and not beside_path(out, "journal").exists() and not beside_path(out, "parts").exists()
 
 
 def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
@@ -167,8 +189,8 @@ def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
 
 
 def _work(
-    shard: Shard, job: Job, plan: Plan, options: Options, journal: Journal | None, state: State, seen: Seen,
-    watch: Watch | None,
+    shard: Shard, job: Job, plan: Plan, options: Options, journal: Journal | None, state: State,
+    seen: Seen | Listing, watch: Watch | None,
 ) -> State:
     total = shard.total()
     outputs = Outputs(plan, state)
@@ -187,7 +209,7 @@ def _work(
 
     try:
         for chunk, found in results:
-            done = _without_repeated(job, seen, found)
+            done = without_repeated(job, seen, found)
             if options.on_error == "raise":
                 _raise_first(done)
             outputs.write(done, _dead(chunk, done) if plan.dead is not None else [])
@@ -214,24 +236,22 @@ def _work(
     return state
 
 
-def _without_repeated(job: Job, seen: Seen, done: Done) -> Done:
+def without_repeated(job: Job, seen: Seen | Listing, done: Done) -> Done:
+    """Return what became of a chunk without the rows whose id an earlier row has."""
     made = [one for one in done.entries if isinstance(one, Made)]
-    twice = seen.add([(one.number, one.key) for one in made])
-    if not twice:
+    if isinstance(seen, Listing):
+        seen.add(made)
         return done
+    twice = seen.add([(one.number, one.key) for one in made])
     return job.without(done, {
-        one.number: Failure(
-            "DuplicateIdError", f"id: {quote(one.id)} names row {twice[one.number]}, too", one.id
-        )
-        for one in made if one.number in twice
-    })
+        one.number: repeated(one.id, str(twice[one.number])) for one in made if one.number in twice
+    }) if twice else done
 
 
 def _raise_first(done: Done) -> None:
     for one in done.entries:
         if isinstance(one, Lost):
-            name = "" if one.failure.id is None else f" ({quote(one.failure.id)})"
-            raise RowError(f"row {one.number}{name}: {one.failure.message}", number=one.number, failure=one.failure)
+            raise RowError.of(one.number, one.failure)
 
 
 def _after(state: State, chunk: Chunk, done: Done, outputs: Outputs) -> State:

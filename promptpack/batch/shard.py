@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,13 +21,15 @@ class Shard:
     """What is to be read. start, stop: bytes of a file of lines, at the ends of lines; group: a row group of Parquet.
 
     Numbers of rows count within the shard where it does not start at 0; the names of rows without ids follow from
-    their places in the file, so that they are the same however it is divided.
+    their places in the file, so that they are the same however it is divided. name: of the file, where an input has
+    several; it goes into these names.
     """
 
     path: str
     start: int = 0
     stop: int | None = None
     group: int | None = None
+    name: str = ""
 
     @classmethod
     def of(cls, value: str | Path | Shard) -> Shard:
@@ -58,6 +60,10 @@ class Shard:
     def chunks(self, stdin: BinaryIO, *, position: int = 0, rows: int = 0, largest: int = LARGEST_ROW
                ) -> Iterator[Chunk]:
         """Yield the rows from a position on, before which there are `rows`; SourceError where reading fails."""
+        found = self._chunks(stdin, position, rows, largest)
+        yield from (replace(one, origin=self.name) for one in found) if self.name else found
+
+    def _chunks(self, stdin: BinaryIO, position: int, rows: int, largest: int) -> Iterator[Chunk]:
         if self.parquet:
             from promptpack.batch.parquet import read_parquet
 
@@ -97,10 +103,9 @@ def shards(path: str | Path, size: int = SIZE) -> list[Shard]:
     Reads no more than the lines at the cuts.
 
     >>> shards("-")
-    [Shard(path='-', start=0, stop=None, group=None)]
+    [Shard(path='-', start=0, stop=None, group=None, name='')]
     """
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise OptionError(f"size: expected a number of bytes from 1, got {quote(size)}", name="size", given=size)
+    check_size(size)
     whole = Shard.of(path)
     if whole.path == "-":
         return [whole]
@@ -121,3 +126,9 @@ def shards(path: str | Path, size: int = SIZE) -> list[Shard]:
                 break
             cuts.append(file.tell())
     return [Shard(whole.path, start, stop) for start, stop in zip(cuts, [*cuts[1:], end], strict=True)]
+
+
+def check_size(size: object) -> None:
+    """OptionError for what is no size of a shard."""
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise OptionError(f"size: expected a number of bytes from 1, got {quote(size)}", name="size", given=size)

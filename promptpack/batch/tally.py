@@ -86,6 +86,18 @@ class Summary:
         self.rows += 1
         self.failed[kind] = self.failed.get(kind, 0) + 1
 
+    def merge(self, other: Summary) -> None:
+        """Count what another run came to."""
+        for name in ("rows", "payloads", "tokens", "sources", "kept", "turns"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest = max(self.largest, other.largest)
+        for kind, count in other.failed.items():
+            self.failed[kind] = self.failed.get(kind, 0) + count
+        for reason, (count, tokens) in other.dropped.items():
+            held = self.dropped.setdefault(reason, [0, 0])
+            held[0] += count
+            held[1] += tokens
+
     def cost(self, price: float) -> float:
         """Return what the input costs at a price for a million tokens; the answers come on top."""
         return self.tokens * price / 1_000_000

@@ -32,8 +32,10 @@ def link_citations(
     """Return an answer with its citations as links; a label without an address stays as it is.
 
     urls: label or chunk id to address; of a label with several chunks, the first that has one. labels: the label map,
-    needed for chunk ids. style: `markdown` for `[S1](url)`, `footnotes` for `[^S1]` with the addresses at the end.
-    The other options are those of `read_marks`. Signs that would end a link are percent-encoded in addresses.
+    needed for chunk ids. style: `markdown` for `[S1](url)`, `footnotes` for `[^S1]` with the addresses at the end. A
+    blank keeps a mark apart from a parenthesis behind it that would make a link of it, and a footnote that opens a line
+    from a colon that would make it the text of one. The other options are those of `read_marks`. Signs that would end a
+    link are percent-encoded in addresses.
 
     Raises OptionError for an unknown style, an address that is no text, and one that would run code (javascript:).
 
@@ -63,15 +65,25 @@ class Linker:
     def rewrite(self, answer: str, citations: Sequence[Citation], marks: Sequence[Unit]) -> Rewritten:
         """Return the answer with all its marks as links, and citations that came beside it as links behind its text."""
         changes = []
-        for unit in marks:
-            text = self.mark(answer, unit)
+        written = [self.mark(answer, unit) for unit in marks]
+        line = _Line()
+        at = 0
+        for index, (unit, text) in enumerate(zip(marks, written, strict=True)):
+            line.read(answer[at:unit.start])
+            adjacent = index + 1 < len(marks) and marks[index + 1].start == unit.end
+            behind = written[index + 1] if adjacent else answer[unit.end:unit.end + 1]
+            text += self._gap(text, behind, line.opens)
+            line.read(answer[unit.start:unit.end])
+            at = unit.end
             if text != answer[unit.start:unit.end]:
                 changes.append((unit.start, unit.end, text))
         beside: dict[int, dict[str, None]] = {}
         for one in citations:
             if one.form == "native" and self._url(one.label):
                 beside.setdefault(one.end, {})[one.label] = None
-        changes += [(end, end, " " + self._joined(list(labels))) for end, labels in beside.items()]
+        for end, labels in beside.items():
+            text = " " + self._joined(list(labels))
+            changes.append((end, end, text + self._gap(text, answer[end:end + 1], False)))
         notes = self.notes(answer)
         if notes:
             changes.append((len(answer), len(answer), notes))
@@ -96,19 +108,35 @@ class Linker:
 
     def stream(self, events: Iterable[StreamEvent]) -> Iterator[str]:
         """Yield the text of the events of a `CitationStream` with its marks as links; the footnotes come last."""
-        end = ""
+        end = mark = ""  # the last mark, as long as nothing came behind it
+        line, opens = _Line(), False
         for event in events:
             end = event.text
-            if event.kind == "text":
-                yield event.text
-            elif event.citations:
-                at = event.start
-                for unit in units(event.citations, event.malformed):
-                    yield event.text[at - event.start:unit.start - event.start]
-                    yield self.mark(event.text, unit, event.start)
-                    at = unit.end
-                yield event.text[at - event.start:]
+            for start, stop, written in self._pieces(event):
+                if not written:
+                    continue
+                yield self._gap(mark, written, opens) + written
+                mark, opens = (written if stop else ""), line.opens
+                line.read(event.text[start:stop] if stop else written)
         yield self.notes(end)
+
+    def _pieces(self, event: StreamEvent) -> Iterator[tuple[int, int, str]]:
+        """Yield the text of an event as it is written; of marks also where they stand in it, of other text (0, 0)."""
+        at = 0
+        for unit in units(event.citations, event.malformed):
+            start, stop = unit.start - event.start, unit.end - event.start
+            yield 0, 0, event.text[at:start]
+            yield start, stop, self.mark(event.text, unit, event.start)
+            at = stop
+        yield 0, 0, event.text[at:]
+
+    def _gap(self, mark: str, behind: str, opens: bool) -> str:
+        """Return what has to stand between a mark and what comes behind it, so that Markdown reads the two apart."""
+        if not mark.endswith("]") or not self._urls:
+            return ""
+        # In plain Markdown "[a](b)" is a link whatever a and b are, and "[^a]: b" at the start of a line a definition.
+        defines = behind[:1] == ":" and opens and mark.startswith("[^") and mark.count("[") == 1
+        return " " if behind[:1] == "(" or defines else ""
 
     def notes(self, end: str) -> str:
         """Return the footnotes for the marks so far, with the blank line before them; `end`: how the answer ends."""
@@ -133,6 +161,25 @@ class Linker:
     def _url(self, label: str) -> str:
         names = (label, *self._labels.get(label, ()))
         return next((self._urls[name] for name in names if self._urls.get(name)), "")
+
+
+class _Line:
+    """Tells whether a line has not begun yet but for blanks and the marks of lists and quotations."""
+
+    __slots__ = ("opens",)
+
+    def __init__(self) -> None:
+        self.opens = True
+
+    def read(self, text: str) -> None:
+        """Take what comes next."""
+        _, newline, last = text.rpartition("\n")
+        self.opens = (self.opens or newline != "") and _opening().fullmatch(last) is not None
+
+
+@lru_cache(maxsize=1)
+def _opening() -> re.Pattern[str]:
+    return re.compile(r"[ \t>*+.)0-9-]*")
 
 
 def address(url: object, name: object = "") -> str:

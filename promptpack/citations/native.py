@@ -2,10 +2,10 @@
 
 The result is the same `Verification` that the marks in a text give, and both may occur in one answer. A citation is
 resolved by the first of these that finds a source: the names that it gives (chunk id, label, or what is shown of the
-source: document, address, title), then its place among the documents or search results of the request where the cited
-words stand in that source, then the only source that holds the cited words. Nothing is guessed: what none of these
-finds is `unknown`. A name that several sources share, such as that of a file, is narrowed by the cited words; where
-there are none, every passage of it is cited.
+source: document, address, title; a title alone may also open with the label), then its place among the documents or
+search results of the request where the cited words stand in that source, then the only source that holds the cited
+words. Nothing is guessed: what none of these finds is `unknown`. A name that several sources share, such as that of a
+file, is narrowed by the cited words; where there are none, every passage of it is cited.
 """
 
 from __future__ import annotations
@@ -113,8 +113,10 @@ class _Resolver:
 
     def labels(self, one: Beside) -> tuple[str, ...]:
         """Return the labels; where there are none, the name that nobody knows."""
-        for name in one.names:
-            found = self._named(name)
+        for at, name in enumerate(one.names):
+            # The titles that a payload gives its documents open with the label; beside an id that nobody knows, a title
+            # is one that somebody else gave.
+            found = self._named(name) or (self._led(name) if at == 0 else ())
             if found:
                 return self._narrowed(found, one.cited_text)
         placed = self._placed(one)
@@ -128,9 +130,10 @@ class _Resolver:
             return tuple(self._chunks[name])
         if name in self._labels:
             return (name,)
-        if name in self._names:
-            return tuple(self._names[name])
-        led = _LED.match(name)  # the titles that a payload gives its documents open with the label
+        return tuple(self._names.get(name, ()))
+
+    def _led(self, name: str) -> tuple[str, ...]:
+        led = _LED.match(name)
         return (led[1],) if led and led[1] in self._labels else ()
 
     def _narrowed(self, found: tuple[str, ...], cited: str | None) -> tuple[str, ...]:

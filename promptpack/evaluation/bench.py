@@ -9,8 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
+from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
-from promptpack.evaluation.position import chunk_positions, edge_distance, mean_edge_distance, use_probability
+from promptpack.evaluation.position import chunk_positions, edge_distance, mean_edge_distance
+from promptpack.packing.curve import Curve
 from promptpack.packing.pipeline import Packing, pack
 from promptpack.packing.place import fold
 from promptpack.source import Source
@@ -69,21 +71,26 @@ def select_table(items: int = 20, trials: int = 200, seed: int = 7, budget: int 
     return _markdown(rows)
 
 
-def position_table(items: int = 20, trials: int = 200, seed: int = 7, budget: int = 1024) -> str:
-    """Return the mean chance that the best sources are used, by placement, under the illustrative curve.
+def position_table(
+    items: int = 20, trials: int = 200, seed: int = 7, budget: int = 1024, curve: PositionCurve | None = None
+) -> str:
+    """Return the mean chance that the best sources are used, by placement, under a curve.
 
-    The same sources (`select="top"`) are placed in each way; see `promptpack.evaluation.use_probability`. "rank 1"
-    and "ranks 1 and 2" are the best of those that are sent. In a trial in which nothing is sent the chance is 0.
+    The same sources (`select="top"`) are placed in each way, with a curve also by that. Without one it is the
+    illustrative curve, see `promptpack.evaluation.use_probability`. "rank 1" and "ranks 1 and 2" are the best of those
+    that are sent. In a trial in which nothing is sent the chance is 0.
     """
     _check(items=items, trials=trials)
     rows = [["place", "rank 1", "ranks 1 and 2", "all sent, by value"]]
-    for place in PLACES:
+    p = (curve or PositionCurve.illustrative()).function()
+    places: list[tuple[str, str | Curve]] = [(name, name) for name in PLACES]
+    for name, place in [*places, ("the curve", Curve(curve))] if curve else places:
         rng = random.Random(seed)  # noqa: S311 - trials, not secrets
         sums = [0.0] * 3
         for _ in range(trials):
             sources, cost = _candidates(rng, items)
             sent = pack(sources, budget, packing=Packing(place=place, dedup="off"), cost=cost).sources
-            chances = [use_probability(x) for x in chunk_positions([one.cost for one in sent])]
+            chances = [p(x) for x in chunk_positions([one.cost for one in sent])]
             if not sent:
                 continue
             by_rank = sorted(zip((one.rank for one in sent), chances, strict=True))
@@ -92,7 +99,7 @@ def position_table(items: int = 20, trials: int = 200, seed: int = 7, budget: in
             weighed = sum(one.value * chance for one, chance in zip(sent, chances, strict=True)) / value
             found = (two[0], sum(two) / len(two), weighed)
             sums = [total + one for total, one in zip(sums, found, strict=True)]
-        rows.append([place, *(f"{total / trials:.3f}" for total in sums)])
+        rows.append([name, *(f"{total / trials:.3f}" for total in sums)])
     return _markdown(rows)
 
 

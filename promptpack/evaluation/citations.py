@@ -8,8 +8,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from promptpack.errors import OptionError, quote
+
+if TYPE_CHECKING:
+    from promptpack.citations.claims import Sentence
 
 Entails = Callable[[str, str], bool]
 
@@ -62,6 +66,9 @@ def citation_scores(
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         message = f"most: expected a whole number of 1 or more, or None, got {quote(most)}"
         raise OptionError(message, name="most", given=most)
+    if not isinstance(passages, Mapping):
+        message = f"passages: expected a mapping from labels to texts, got {quote(passages)}"
+        raise OptionError(message, name="passages", given=passages)
     supported = citations = useful = 0
     count = 0
     for sentence, labels in _checked(sentences):
@@ -84,9 +91,39 @@ def cited_sentences(answer: str, *, prefix: str = "S") -> list[tuple[str, tuple[
     >>> cited_sentences("It takes 45 days [S1][S3]. Is that so? It is free.")
     [('It takes 45 days.', ('S1', 'S3')), ('It is free.', ())]
     """
+    spans, labels, sentences, owners = _read(answer, prefix)
+    cited: dict[int, list[str]] = {}
+    for owner, names in zip(owners, labels, strict=True):
+        cited.setdefault(owner, []).extend(names)
+    return [
+        (_without(answer, one.start, one.end, spans), tuple(dict.fromkeys(cited.get(index, ()))))
+        for index, one in enumerate(sentences) if one.claim
+    ]
+
+
+def plain_answer(answer: str, *, prefix: str = "S") -> str:
+    """Return what an answer says, to compare it with others: without its citations, and nothing where it only refuses.
+
+    White space is folded. An answer refuses if one of its sentences says that the answer is not known or not in the
+    sources, and none states anything.
+
+    >>> plain_answer("It takes 45 days [S1][S3].\\nLamps are blue.[S2]"), plain_answer("I don't know.")
+    ('It takes 45 days. Lamps are blue.', '')
+    """
+    spans, _, sentences, _ = _read(answer, prefix)
+    kinds = {one.kind for one in sentences}
+    if "refusal" in kinds and "claim" not in kinds:
+        return ""
+    return _without(answer, 0, len(answer), spans)
+
+
+def _read(answer: str, prefix: str) -> tuple[list[tuple[int, int]], list[list[str]], list[Sentence], list[int]]:
+    """Return the spans of the marks and their labels, the sentences, and the index of the sentence of each mark."""
     from promptpack.citations.claims import sentences_of
     from promptpack.citations.parse import read_marks
 
+    if not isinstance(answer, str):
+        raise OptionError(f"answer: expected a text, got {quote(answer)}", name="answer", given=answer)
     marks = read_marks(answer, prefix=prefix)
     spans: list[tuple[int, int]] = []
     labels: list[list[str]] = []
@@ -96,14 +133,7 @@ def cited_sentences(answer: str, *, prefix: str = "S") -> list[tuple[str, tuple[
             spans.append((one.start, one.end))
             labels.append([])
         labels[-1].append(one.label)
-    sentences, owners = sentences_of(answer, spans, marks.blocks)
-    cited: dict[int, list[str]] = {}
-    for owner, names in zip(owners, labels, strict=True):
-        cited.setdefault(owner, []).extend(names)
-    return [
-        (_without(answer, one.start, one.end, spans), tuple(dict.fromkeys(cited.get(index, ()))))
-        for index, one in enumerate(sentences) if one.claim
-    ]
+    return spans, labels, *sentences_of(answer, spans, marks.blocks)
 
 
 def _without(answer: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:

@@ -94,12 +94,65 @@ def retrieval_recall_at_k(retrieved: Sequence[Any], relevant: Iterable[str], k: 
     >>> retrieval_recall_at_k(["a", {"id": "b"}, "c"], ["b", "c"], k=2)
     0.5
     """
+    ids = set(_first(retrieved, k))
+    wanted = dict.fromkeys(_hashed("relevant", _listed("relevant", relevant)))
+    return _share(sum(one in ids for one in wanted), len(wanted))
+
+
+def retrieval_precision_at_k(retrieved: Sequence[Any], relevant: Iterable[str], k: float | None = None) -> float:
+    """Return the share of the first k retrieved that are relevant; None takes all; 0.0 where nothing is retrieved.
+
+    Arguments as for `retrieval_recall_at_k`; a list of fewer than k is divided by its own length.
+
+    >>> retrieval_precision_at_k(["a", {"id": "b"}, "c"], ["b", "c"], k=2)
+    0.5
+    """
+    found = _first(retrieved, k)
+    wanted = set(_hashed("relevant", _listed("relevant", relevant)))
+    return _share(sum(one in wanted for one in found), len(found))
+
+
+def retrieval_ndcg(
+    retrieved: Sequence[Any], relevant: Iterable[str] | Mapping[str, float], k: float | None = None
+) -> float:
+    """Return the nDCG of retrieved ids against what is relevant, retrieved or not, with linear gain.
+
+    relevant: ids, each with the gain 1, or a mapping from id to gain (0 or more). DCG = sum(gain / log2(i + 2)) over
+    the places i from 0 (Jarvelin and Kekalainen, 2002), an id counted once; divided by the DCG of the best order of
+    all relevant ids, so that one that is missing costs its part. k: only so many places count, in both. From 0 to 1;
+    0.0 without anything relevant. `ndcg` compares a list only with itself.
+
+    >>> retrieval_ndcg(["a", "b"], ["a", "b"]), round(retrieval_ndcg(["x", "a"], ["a", "b"]), 4)
+    (1.0, 0.3869)
+    >>> round(retrieval_ndcg(["a", "b"], {"a": 1, "b": 3}), 4)
+    0.7967
+    """
+    if not isinstance(relevant, Mapping):
+        relevant = dict.fromkeys(_hashed("relevant", _listed("relevant", relevant)), 1.0)
+    for gain in relevant.values():
+        if not is_finite(gain) or gain < 0:
+            message = f"relevant: expected gains of 0 or more, got {quote(gain)}"
+            raise OptionError(message, name="relevant", given=gain)
+    left = dict(relevant)
+    found = [left.pop(one, 0.0) for one in _first(retrieved, k)]
+    best = _dcg(sorted(relevant.values(), reverse=True)[:None if k is None else int(k)])
+    return _dcg(found) / best if best else 0.0
+
+
+def _first(retrieved: Sequence[Any], k: float | None) -> list[Any]:
     if k is not None and (not is_finite(k) or k < 0):
         raise OptionError(f"k: expected a number of 0 or more, or None, got {quote(k)}", name="k", given=k)
     found = _listed("retrieved", retrieved)
-    ids = [_id(one) for one in (found if k is None else found[:int(k)])]
-    wanted = dict.fromkeys(_listed("relevant", relevant))
-    return _share(sum(one in ids for one in wanted), len(wanted))
+    return _hashed("retrieved", [_id(one) for one in (found if k is None else found[:int(k)])])
+
+
+def _hashed(name: str, ids: list[Any]) -> list[Any]:
+    for one in ids:
+        try:
+            hash(one)
+        except TypeError as error:  # a list, or a tuple that holds one
+            raise OptionError(f"{name}: expected ids, got {quote(one)}", name=name, given=one) from error
+    return ids
 
 
 def _id(one: Any) -> Any:

@@ -1,17 +1,20 @@
 """Where evidence stands in a prompt, as numbers: pure functions on orders, sizes and ids.
 
-The curve is illustrative: two parabolas with the figures of a published chapter on packing the window. It says
-how layouts compare under such a curve, not what a particular model does.
+The default curve is illustrative: two parabolas with the figures of a published chapter on packing the window. It
+says how layouts compare under such a curve, not what a particular model does; `expected_use` takes a measured one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TypeVar
 
+from promptpack.curve_shapes import finite, parabolas
+from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
+from promptpack.packing.curve_order import middles
 
 Item = TypeVar("Item")
 
@@ -62,7 +65,7 @@ def chunk_positions(weights: Sequence[float]) -> list[float]:
     """
     sizes = []
     for weight in _list("weights", weights, "token counts"):
-        if not _finite(weight) or weight < 0:
+        if not finite(weight) or weight < 0:
             raise OptionError(f"weights: expected 0 or more tokens, got {quote(weight)}", name="weights", given=weight)
         sizes.append(float(weight))
     if not any(sizes):
@@ -70,12 +73,35 @@ def chunk_positions(weights: Sequence[float]) -> list[float]:
     total = sum(sizes)
     if not isfinite(total):
         raise OptionError(f"weights: their sum is out of range, got {quote(total)}", name="weights", given=total)
-    positions = []
-    start = 0.0
-    for weight in sizes:
-        positions.append((start + weight / 2) / total)
-        start += weight
-    return positions
+    return middles(sizes, total=total)
+
+
+def expected_use(weights: Sequence[float], values: Sequence[float], curve: PositionCurve | None = None) -> float:
+    """Return the mean of p over the sources in prompt order, weighted by their values: sum(v * p(x)) / sum(v).
+
+    weights: token counts, as in `chunk_positions`, which gives x. values: 0 or more, as many; where all are 0 they
+    count as equal. curve: the illustrative one by default. 0.0 without sources. Raises OptionError for other values.
+
+    >>> round(expected_use([100, 100], [1.0, 0.5]), 4), round(expected_use([100, 100], [0.5, 1.0]), 4)
+    (0.5917, 0.5833)
+    """
+    if curve is not None and not isinstance(curve, PositionCurve):
+        raise OptionError(f"curve: expected a PositionCurve or None, got {quote(curve)}", name="curve", given=curve)
+    worth = []
+    for value in _list("values", values, "numbers"):
+        if not finite(value) or value < 0:
+            raise OptionError(f"values: expected numbers of 0 or more, got {quote(value)}", name="values", given=value)
+        worth.append(float(value))
+    places = chunk_positions(weights)
+    if len(worth) != len(places):
+        message = f"values: expected as many as weights ({len(places)}), got {len(worth)}"
+        raise OptionError(message, name="values", given=len(worth))
+    if not worth:
+        return 0.0
+    largest = max(worth) or 1.0  # scaled, so that no sum is out of range
+    worth = [value / largest for value in worth] if any(worth) else [1.0] * len(worth)
+    p = (curve or PositionCurve.illustrative()).function()
+    return sum(value * p(x) for value, x in zip(worth, places, strict=True)) / sum(worth)
 
 
 def use_probability(x: float, start: float = 0.75, trough: float = 0.55, end: float = 0.65) -> float:
@@ -88,10 +114,9 @@ def use_probability(x: float, start: float = 0.75, trough: float = 0.55, end: fl
     (0.75, 0.55, 0.65)
     """
     for name, value in (("x", x), ("start", start), ("trough", trough), ("end", end)):
-        if not _finite(value) or not 0 <= value <= 1:
+        if not finite(value) or not 0 <= value <= 1:
             raise OptionError(f"{name}: expected a number from 0 to 1, got {quote(value)}", name=name, given=value)
-    edge = start if x < 0.5 else end
-    return trough + (edge - trough) * (2 * x - 1) ** 2
+    return parabolas(start, 0.5, trough, end)(x)
 
 
 def answer_in_window(needs: Iterable[Collection[str]], packed: Iterable[str]) -> bool:
@@ -123,15 +148,6 @@ def _list(name: str, given: Iterable[Item], of: str) -> list[Item]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise OptionError(f"{name}: expected a list of {of}, got {quote(given)}", name=name, given=given)
     return list(given)
-
-
-def _finite(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    try:
-        return isfinite(value)
-    except OverflowError:  # a whole number beyond the range of a float
-        return False
 
 
 def _whole(value: object) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
+    from promptpack.packing.curve import Curve, Use
     from promptpack.packing.dedup import Dedup
     from promptpack.packing.diversity import Diversity, mmr
     from promptpack.packing.pipeline import Packing, pack
@@ -24,7 +25,8 @@ _MODULES = {
     "DocumentOrder": "place", "DropReason": "candidate", "Dropped": "candidate", "Packed": "candidate",
     "Packing": "pipeline", "Placed": "candidate", "Spread": "place", "fold": "place", "pack": "pipeline",
     "shorten": "trim", "Dedup": "dedup", "Diversity": "diversity", "mmr": "diversity", "Scoring": "scoring",
-    "Spans": "spans", "overlap": "scorers", "recency": "scorers", "weighted": "scorers",
+    "Spans": "spans", "overlap": "scorers", "recency": "scorers", "weighted": "scorers", "Curve": "curve",
+    "Use": "curve",
 }
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "ByKey",
     "Candidate",
     "Chronological",
+    "Curve",
     "Dedup",
     "Diversity",
     "DocumentOrder",
@@ -43,6 +46,7 @@ __all__ = [
     "Scoring",
     "Spans",
     "Spread",
+    "Use",
     "fold",
     "mmr",
     "overlap",

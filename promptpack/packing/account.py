@@ -28,8 +28,11 @@ def all_dropped(
     """
     if len(choice.chosen) == len(sources):
         return ()
-    at = {source.id: index for index, source in enumerate(sources)}
-    rank_of = {id_: candidate.rank for candidate in ranked for id_ in candidate.chunk_ids}
+    at: dict[str, int] = {}
+    rank_of: dict[str, int] = {}
+    if before or len(ranked) < len(sources):  # something was a repeat, or went into something else
+        at = {source.id: index for index, source in enumerate(sources)}
+        rank_of = {id_: candidate.rank for candidate in ranked for id_ in candidate.chunk_ids}
     copy_of = {drop.source.id: drop.of for drop in before if drop.of is not None}
     dropped: list[tuple[int, int, Dropped]] = []
     for drop in before:

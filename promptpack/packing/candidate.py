@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from promptpack.source import Source
+
+if TYPE_CHECKING:
+    from promptpack.packing.curve import Use
 
 Region = Literal["start", "middle", "end"]
 
@@ -131,6 +134,8 @@ class Packed:
     notes: what was repaired or bounded on the way, one plain sentence each; empty is the normal case.
     flagged: ids of sources that `min_sources` kept although they pass the budget.
     sentences_sent, sentences_total: the counts of `dedup="sentences"`, else 0.
+    select: what `select="auto"` came to, and why: "spans: a question is given, and 812 of 4,210 tokens fit".
+    use: what the order is worth, where a `Curve` placed the sources; else None.
     """
 
     sources: tuple[Placed, ...]
@@ -141,6 +146,8 @@ class Packed:
     flagged: tuple[str, ...] = field(default=())
     sentences_sent: int = 0
     sentences_total: int = 0
+    select: str = ""
+    use: Use | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ class Choice:
     documents: Counter[str] = field(default_factory=Counter)
     by_value: bool = False  # what is worth most comes first, whatever its rank
     ranges: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # of what is sent in part, by index
+    select: str = ""  # the selection that "auto" came to, and why
 
     def take(self, candidate: Candidate, text: str, cost: int) -> None:
         """Take a candidate."""
@@ -50,11 +51,13 @@ class Choice:
         if self.limits.max_per_document is not None and candidate.source.document is not None:
             self.documents[candidate.source.document] += 1
 
-    def take_all(self, candidates: Sequence[Candidate]) -> None:
+    def take_all(self, candidates: Sequence[Candidate], costs: Sequence[int]) -> None:
         """Take candidates as they are, where neither budget nor limits can refuse one."""
         self.chosen += candidates
         self.texts += [candidate.text for candidate in candidates]
-        self.costs += self.prices.all(candidates)
+        self.costs += costs
+        if self.left is not None:
+            self.left -= sum(costs)
 
     def rank(self) -> None:
         """Bring what is taken into the order of the ranks, or of what it is worth."""

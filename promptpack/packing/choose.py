@@ -15,13 +15,14 @@ from promptpack.packing.candidate import Candidate, DropReason
 from promptpack.packing.choice import Choice, Limits, tokens_told
 from promptpack.packing.knapsack import optimal
 from promptpack.packing.select import Prices, ask, by_density, outside_in, value_of
+from promptpack.packing.spans_auto import resolve
 from promptpack.packing.trim import shorten
 from promptpack.protocols import Selector
 
 if TYPE_CHECKING:
     from promptpack.packing.spans import Spans
 
-SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges", "spans")
+SELECTS = ("top", "prefix", "density", "optimal", "priority", "edges", "spans", "auto")
 
 _LACKING_ROOM = frozenset({DropReason.OVER_BUDGET, DropReason.AFTER_CUT, DropReason.NOT_SELECTED})
 
@@ -35,6 +36,7 @@ def choose(
     prices: Prices,
     question: str | None = None,
     required: AbstractSet[str] = frozenset(),
+    diverse: bool = False,
     prompt_order: Callable[[Sequence[Candidate]], Sequence[int]] | None = None,
 ) -> Choice:
     """Choose among candidates in rank order, all of which end up chosen (in rank order) or refused.
@@ -42,14 +44,17 @@ def choose(
     Candidates with a chunk id in `required` are taken first, whatever the strategy; BudgetError if they
     cannot be. Greedy strategies shorten what does not fit where its `cut` allows; `optimal` and
     selectors of your own take whole sources, from those that `max_per_document` and `top_k` admit in
-    rank order. prompt_order: for "edges", the order in which candidates would stand, where that is not by
-    rank; placements by rank keep the best ranks.
+    rank order. "auto" is "top" or "spans" (`spans_auto`); diverse: whether a diversity ordered them.
+    prompt_order: for "edges", the order in which candidates would stand, where that is not by rank;
+    placements by rank keep the best ranks.
     """
     choice = Choice(prices, budget, limits, question)
-    optional = list(ranked)
+    optional: Sequence[Candidate] = list(ranked)
     if required:
         _reserve([c for c in ranked if not required.isdisjoint(c.chunk_ids)], choice, budget)
         optional = [c for c in ranked if required.isdisjoint(c.chunk_ids)]
+    if select == "auto":
+        select, optional = resolve(optional, choice, diverse=diverse)
     if select == "spans" or not (isinstance(select, str) or callable(select)):
         from promptpack.packing.spans import choose_spans
 
@@ -77,11 +82,11 @@ def by_priority(candidates: Sequence[Candidate], prices: Prices) -> list[Candida
 
 
 def _tried(
-    candidates: list[Candidate],
+    candidates: Sequence[Candidate],
     select: str,
     prices: Prices,
     prompt_order: Callable[[Sequence[Candidate]], Sequence[int]] | None,
-) -> list[Candidate]:
+) -> Sequence[Candidate]:
     if select == "density":
         order = by_density([prices.whole(c) for c in candidates], [value_of(c) for c in candidates])
         return [candidates[i] for i in order]
@@ -95,8 +100,13 @@ def _fill(candidates: Sequence[Candidate], choice: Choice, select: str) -> None:
     prices, stopped = choice.prices, ""
     limited = choice.limits.top_k is not None or choice.limits.max_per_document is not None
     if choice.left is None and not limited:
-        choice.take_all(candidates)
+        choice.take_all(candidates, prices.all(candidates))
         return
+    if choice.left is not None and not limited and select != "priority":
+        costs = prices.fitting(candidates, choice.left)
+        if costs is not None:
+            choice.take_all(candidates, costs)
+            return
     for candidate in candidates:
         if stopped:
             choice.refuse(candidate, DropReason.AFTER_CUT, stopped)
@@ -114,11 +124,13 @@ def _fill(candidates: Sequence[Candidate], choice: Choice, select: str) -> None:
         if cost <= left and not (left == 0 and select == "priority"):
             choice.take(candidate, candidate.text, cost)
             continue
-        short = _cut(candidate, cost, left, choice)
+        short, uncut = None, ""
+        if candidate.source.cut is not None:
+            short, uncut = _cut(candidate, cost, left, choice), _uncut(candidate, left)
         if short:
             choice.take(candidate, *short)
         else:
-            detail = f"needs {tokens_told(cost, exact)}, {left} left{_uncut(candidate, left)}"
+            detail = f"needs {tokens_told(cost, exact)}, {left} left{uncut}"
             choice.refused.append((candidate, DropReason.OVER_BUDGET, cost, detail))
         if select == "prefix":
             what = "was cut" if short else "did not fit"

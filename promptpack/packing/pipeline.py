@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from promptpack.errors import OptionError, quote
 from promptpack.packing.account import all_dropped
-from promptpack.packing.arrange import arrange, unread_dates
+from promptpack.packing.arrange import in_order, unread_dates
 from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
 from promptpack.packing.choice import Choice, Limits
 from promptpack.packing.choose import SELECTS, by_priority, choose
+from promptpack.packing.curve import use_in
 from promptpack.packing.intake import Validate, admit
 from promptpack.packing.place import ByRank, Spread, regions
 from promptpack.packing.ranking import Tie, is_finite, rank_order
@@ -61,10 +62,10 @@ class Packing:
     dedup: off, exact, near, sentences, merge, or a Dedup. score: ranks anew: a Scoring or Scorer, or
     "overlap" for the words shared with the question.
     diversity: a Diversity that reorders. select: top, prefix, density, optimal, priority, edges, spans (runs of
-    sentences instead of whole sources), a Spans, or a Selector.
+    sentences instead of whole sources), auto (spans where they pay, else top), a Spans, or a Selector.
     top_k: at most so many sources. min_sources: at least so many, even past the budget (flagged).
     max_per_document: at most so many of one document; the next best ones take the places.
-    place: fold, spread, best_first, best_last, buried, document, chronological, auto, or a Placer.
+    place: fold, spread, best_first, best_last, buried, document, chronological, auto, a Curve, or a Placer.
     group_by: a field by which sources are kept together, the group with the best source first.
     tie: how equal scores are ranked: by "id", so that the order of the input does not matter, or by "input".
 
@@ -176,25 +177,26 @@ def pack(
         ranked = _numbered(by_priority(ranked, prices))
     place = _resolved(ranked, packing, question, notes)
 
-    def prompt_order(candidates: Sequence[Candidate]) -> list[int]:
-        return arrange([candidate.source for candidate in candidates], place, packing.group_by)
+    def prompt_order(candidates: Sequence[Candidate], costs: Sequence[int] | None = None) -> list[int]:
+        return in_order(candidates, place, packing.group_by, costs, prices)
 
     by_rank = isinstance(place, ByRank | Spread) and packing.group_by is None
     choice = choose(
         ranked, budget, select=packing.select, prices=prices, question=question,
         prompt_order=None if by_rank else prompt_order,
-        limits=Limits(packing.top_k, packing.max_per_document, packing.min_sources),
+        limits=Limits(packing.top_k, packing.max_per_document, packing.min_sources), diverse=bool(packing.diversity),
         required={source.id for source in admitted.sources if source.required or source.pinned},
     )
+    notes += [f"select={choice.select}"] if choice.select.startswith("spans") else []
+    placed = _placed(choice, prompt_order(choice.chosen, choice.costs))
     return Packed(
-        sources=_placed(choice, prompt_order(choice.chosen)),
+        sources=placed,
         dropped=all_dropped(admitted.sources, ranked, below + repeats, choice, budget),
-        budget=budget,
-        used=sum(choice.costs),
-        notes=tuple(notes),
-        flagged=tuple(choice.flagged),
-        sentences_sent=sentences[0],
-        sentences_total=sentences[1],
+        budget=budget, used=sum(choice.costs),
+        notes=tuple(notes), flagged=tuple(choice.flagged),
+        sentences_sent=sentences[0], sentences_total=sentences[1],
+        select=choice.select,
+        use=use_in(place, placed),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
+from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
 from promptpack.packing.dates import instant
 from promptpack.packing.place import (
@@ -46,9 +47,9 @@ def detect_intent(
     """Return what a question asks for: "temporal", "narrative", or else "factoid".
 
     Terms match whole words after NFKC and lower-casing, a term of several words only words that
-    follow one another; temporal terms are tried first. A detector is asked before the terms, and an
-    answer of it that is none of the three is passed over. A blank question is "factoid". Raises OptionError for a
-    question that is no text.
+    follow one another; temporal terms are tried first. A detector is asked before the terms, and answers None
+    where they shall decide. A blank question is "factoid". Raises OptionError for a question that is no text, and for
+    an answer of the detector that is none of the three.
 
     >>> detect_intent("Walk through the audit"), detect_intent("Which kettle is blue?")
     ('narrative', 'factoid')
@@ -60,7 +61,9 @@ def detect_intent(
         return "factoid"
     if detector is not None:
         found = detector(question)
-        if found in get_args(Intent):
+        if found is not None:
+            if not isinstance(found, str) or found not in get_args(Intent):
+                raise OptionError.unknown("intent", found, (*get_args(Intent), "None, to go by the words"))
             return cast(Intent, found)
     words = _words(question)
     if _mentions(words, temporal_terms):
@@ -115,8 +118,8 @@ class Auto:
     date; a narrative one to `DocumentOrder` if `document_coverage` have a document and
     `position_coverage` a position; everything else to `Spread`. Shares are 0 to 1, equality suffices.
 
-    intent: what the question asks for (factoid, narrative, temporal), or a function that tells it;
-    None goes by the words in `temporal_terms` and `narrative_terms`. field: what names a document.
+    intent: what the question asks for (factoid, narrative, temporal), or a function that tells it, or None where it
+    cannot; None goes by the words in `temporal_terms` and `narrative_terms`. field: what names a document.
     """
 
     temporal_coverage: float = 0.4
@@ -190,6 +193,8 @@ def placer(place: str | Placer | Auto) -> Placer | Auto:
         if place not in PLACERS:
             raise OptionError.unknown("place", place, PLACERS)
         return PLACERS[place]
+    if isinstance(place, PositionCurve):
+        raise OptionError("place: to place by a position curve, give Curve(curve)", name="place", given=place)
     if isinstance(place, Auto) or callable(place):
         return place
     raise OptionError.unknown("place", place, PLACERS)

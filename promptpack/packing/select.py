@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from math import log2
+from operator import attrgetter
 
 from promptpack.errors import OptionError, TokenizerError, quote
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.knapsack import check_numbers
 from promptpack.protocols import Cost, Selector
+from promptpack.quick import maker
 from promptpack.source import Source
 
 _FIELDS = tuple(one.name for one in fields(Source))
+_TOKENS = _FIELDS.index("tokens")
+_source = maker(Source, checked=True)
+_before_tokens, _behind_tokens = attrgetter(*_FIELDS[2:_TOKENS]), attrgetter(*_FIELDS[_TOKENS + 1:])
 
 
 def greedy(order: Iterable[int], costs: Sequence[int], budget: int, stop: bool = False) -> list[int]:
@@ -140,14 +145,29 @@ class Prices:
         self._known = {candidate.index: cost for candidate, cost in zip(candidates, costs, strict=True)}
         return costs
 
+    def fitting(self, candidates: Sequence[Candidate], budget: int) -> list[int] | None:
+        """Return what the candidates cost where that is known of all without asking, and all fit together."""
+        known = getattr(self.cost, "known", None)
+        if known is None:
+            return None
+        for one in candidates:
+            if one.text is one.source.text and (cost := known(one.source)) is not None:
+                self._known[one.index] = cost
+        costs = [self._known.get(one.index) for one in candidates]
+        if None in costs or sum(costs) > budget:  # type: ignore[arg-type]  # no None is left
+            return None
+        return costs  # type: ignore[return-value]
+
     def bound(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return the cost, or a lower bound where one passes the limit; and whether it is the cost."""
+        known = self._known.get(candidate.index)
+        if known is not None:
+            return known, True
         if len(candidate.text) > limit:  # a shorter text is likely to fit: a bound would be asked for nothing
             floor = self.floor(candidate, limit)
             if floor > limit:
                 return floor, False
-        known = self._known.get(candidate.index)
-        return self.whole(candidate) if known is None else known, True
+        return self.whole(candidate), True
 
     def size(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return a size to report: the cost if it is known or there is no bound (none above 0), else the bound."""
@@ -196,12 +216,7 @@ def as_source(candidate: Candidate, text: str | None = None) -> Source:
 
 def _piece(source: Source, text: str) -> Source:
     """Return `replace(source, text=text, tokens=None)`; its other fields were checked when it was made."""
-    piece = object.__new__(Source)
-    for name in _FIELDS:
-        object.__setattr__(piece, name, getattr(source, name))
-    object.__setattr__(piece, "text", text)
-    object.__setattr__(piece, "tokens", None)
-    return piece
+    return _source(source.id, text, *_before_tokens(source), None, *_behind_tokens(source))
 
 
 def value_of(candidate: Candidate) -> float:

@@ -104,13 +104,9 @@ def spans(text: str) -> list[tuple[int, int]]:
     found = []
     start = 0
     for cut in [*_cuts(text), len(text)]:
-        while start < cut and text[start].isspace():
-            start += 1
-        end = cut
-        while end > start and text[end - 1].isspace():
-            end -= 1
-        if start < end:
-            found.append((start, end))
+        piece = text[start:cut].lstrip()
+        if piece:
+            found.append((cut - len(piece), cut - len(piece) + len(piece.rstrip())))
         start = cut
     return found
 
@@ -211,7 +207,7 @@ class _Block(NamedTuple):  # made for every paragraph, so it has to be cheap
         before = text[end - _LONGER : end - 1]
         word = before[before.rfind(" ") + 1 :]
         if len(word) < 2 or not (word.isascii() and word.isalpha()):
-            return None
+            return None if word else True  # behind a blank it belongs to no word
         return len(word) == _LONGER - 1 or word.lower() not in ABBREVIATIONS
 
     def inside(self, at: int) -> int:
@@ -250,8 +246,9 @@ class _Block(NamedTuple):  # made for every paragraph, so it has to be cheap
 
     def _abbreviated(self, at: int, following: str, sentence: int) -> bool:
         """Return whether the full stop at `at` belongs to the word before it."""
-        words = self.text[max(self.start, at - _LOOK_BACK) : at].split()
-        if not words or self.text[at - 1].isspace():
+        before = self.text[max(self.start, at - _LOOK_BACK) : at]
+        words = [] if before[-1:].isspace() else before.split()
+        if not words:
             return False
         word = words[-1].lstrip(_OPENERS)
         previous = words[-2].lower() if len(words) > 1 else ""

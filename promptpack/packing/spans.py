@@ -23,6 +23,7 @@ from promptpack.packing.candidate import Candidate, DropReason
 from promptpack.packing.ranking import is_finite
 from promptpack.packing.scorers import check_finite
 from promptpack.packing.select import greedy
+from promptpack.packing.spans_auto import admitted
 from promptpack.packing.spans_repeats import Repeats, counted
 from promptpack.packing.spans_runs import SCALE, Runs, chosen_runs
 from promptpack.packing.spans_text import units
@@ -70,7 +71,7 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
     """
     pool = _admitted(candidates, choice)
     if choice.left is None:
-        choice.take_all(pool)
+        choice.take_all(pool, choice.prices.all(pool))
         return
     spans = [_units(one) for one in pool]
     texts = [[one.text[a:b] for a, b in own] for one, own in zip(pool, spans, strict=True)]
@@ -136,16 +137,11 @@ def _units(candidate: Candidate) -> list[tuple[int, int]]:
 
 def _admitted(candidates: Sequence[Candidate], choice: Choice) -> list[Candidate]:
     pool: list[Candidate] = []
-    before = choice.documents.copy()
-    for candidate in candidates:
-        limit = choice.limited(candidate, len(pool))
-        if limit:
+    for candidate, limit in admitted(candidates, choice):
+        if limit is None:
+            pool.append(candidate)
+        else:
             choice.refuse(candidate, *limit)
-            continue
-        pool.append(candidate)
-        if choice.limits.max_per_document is not None and candidate.source.document is not None:
-            choice.documents[candidate.source.document] += 1
-    choice.documents = before
     return pool
 
 

@@ -42,9 +42,7 @@ class Group:
         """
         kept: list[tuple[int, int, int]] = []
         most = 0
-        for cost, less, index in sorted([(cost, -value, i) for i, (cost, value) in enumerate(options)]):
-            if cost > budget:
-                break
+        for cost, less, index in sorted([(c, -v, i) for i, (c, v) in enumerate(options) if c <= budget]):
             if -less > most:
                 most = -less
                 kept.append((index, cost, most))

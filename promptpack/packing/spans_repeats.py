@@ -25,7 +25,7 @@ class Repeats:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, str], tuple[str, Place | None]] = {}
+        self._known: dict[str, dict[str, tuple[str, Place | None]]] = {}  # by document
 
     def add(self, document: str, text: str, place: Place | None) -> tuple[Place | None, Place | None] | None:
         """Note a unit. Return the places of the copy that counts and of the other where it repeats or extends one.
@@ -39,26 +39,26 @@ class Repeats:
         ((0, 0), (1, 0))
         """
         text = folded(text)
-        keys = _keys(document, text)
+        known = self._known.setdefault(document, {})
+        keys = _keys(text)
         for key in keys:
-            met = self._known.get(key)
+            met = known.get(key)
             if met is None:
                 continue
             other, at = met
             if _holds(other, text) or (_holds(text, other) and (at is None or len(text) < len(other) + LEAST)):
                 return at, place
             if _holds(text, other):
-                self._known.update(dict.fromkeys([*_keys(document, other), *keys], (text, place)))
+                known.update(dict.fromkeys([*_keys(other), *keys], (text, place)))
                 return place, at
-        self._known.update(dict.fromkeys(keys, (text, place)))
+        for key in keys:
+            known[key] = (text, place)
         return None
 
 
-def _keys(document: str, text: str) -> list[tuple[str, str, str]]:
-    whole = (document, "whole", text)
-    if len(text) < _EDGE:
-        return [whole]
-    return [whole, (document, "head", text[:_EDGE]), (document, "tail", text[-_EDGE:])]
+def _keys(text: str) -> list[str]:
+    """Return the whole text, its head and its tail, each marked for what it is."""
+    return [f"={text}", f"<{text[:_EDGE]}", f">{text[-_EDGE:]}"] if len(text) >= _EDGE else [f"={text}"]
 
 
 def _holds(longer: str, shorter: str) -> bool:

@@ -8,6 +8,7 @@ wants none that is not. So the choice is exact for what it takes, and what it ta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from promptpack.packing.candidate import Candidate
@@ -51,11 +52,10 @@ class Runs:
         else:
             self._each, self._tokens = 0.0, [0, self.whole]
 
-    def all(self) -> list[Run]:
+    def all(self) -> Sequence[Run]:
         """Return every run: all of up to 24 units, and the whole."""
         n = len(self.units)
-        runs = [(i, j) for i in range(n) for j in range(i, min(n, i + LONGEST))]
-        return runs if n <= LONGEST else [*runs, (0, n - 1)]
+        return _runs(n) if n <= LONGEST else [*_runs(n), (0, n - 1)]
 
     def value(self, first: int, last: int) -> int:
         """Return what a run is worth: its units, less half of the first if it may rest on what is missing.
@@ -67,19 +67,26 @@ class Runs:
     def _missing(self, first: int) -> int:
         return round(self.worth[first] * constants().opening) if first and self.worth[first - 1] else 0
 
-    def options(self, runs: Sequence[Run]) -> list[Option]:
-        """Return what each of these runs costs, as far as that is known without counting it, and what it is worth."""
-        tokens, sums, each = self._tokens, self._sums, self._each
-        less = [self._missing(first) for first in range(len(self.units))]
-        exact = self._exact
-        return [
-            (
-                exact[first, last] if (first, last) in exact
-                else max(0, int(tokens[last + 1] - tokens[first] - (last - first) * each)),
-                sums[last + 1] - sums[first] - less[first],
-            )
-            for first, last in runs
-        ]
+    def options(self) -> list[Option]:
+        """Return what each of `all` costs, as far as that is known without counting it, and what it is worth."""
+        n, sums, each = len(self.units), self._sums, self._each
+        # What a run costs and is worth is the difference of what is known at its ends.
+        upto = [count - at * each for at, count in enumerate(self._tokens)]
+        found: list[Option] = []
+        for first in range(n):
+            before, less = upto[first] - each, sums[first] + self._missing(first)
+            found.append((self._exact[first, first], sums[first + 1] - less))
+            end = min(n, first + LONGEST) + 1
+            found += [
+                (cost if (cost := int(count - before)) > 0 else 0, value - less)
+                for count, value in zip(upto[first + 2:end], sums[first + 2:end], strict=True)
+            ]
+        whole = (self.whole, sums[n])
+        if n > LONGEST:
+            found.append(whole)
+        else:
+            found[n - 1] = whole
+        return found
 
     def known(self, run: Run) -> bool:
         """Tell whether the cost of a run was counted."""
@@ -104,10 +111,20 @@ class Runs:
         return self.units[first][0], self.units[last][1]
 
 
+@lru_cache(maxsize=64)
+def _short(n: int) -> tuple[Run, ...]:
+    return tuple((i, j) for i in range(n) for j in range(i, n))
+
+
+def _runs(n: int) -> Sequence[Run]:
+    """Return the runs of up to 24 of n units; those of most chunks are known already."""
+    return _short(n) if n <= LONGEST else [(i, j) for i in range(n) for j in range(i, min(n, i + LONGEST))]
+
+
 def chosen_runs(runs: Sequence[Runs], budget: int) -> list[Run | None]:
     """Return the best run of each candidate, or None, so that their counted costs stay within the budget."""
     listed = [one.all() for one in runs]
-    options = [one.options(own) for one, own in zip(runs, listed, strict=True)]
+    options = [one.options() for one in runs]
     groups = [Group.of(own, budget) for own in options]
     picked: list[int | None] = []
     for _ in range(ROUNDS):

@@ -23,14 +23,14 @@ _WIDE_COLUMNS = 3
 STEM = 6
 
 _ASCII_DIGIT = re.compile("[0-9]")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_ASCII_WORD = re.compile(rf"([a-z0-9]{{1,{STEM}}})[a-z0-9]*+")  # what is found is the first characters
 # All but Latin, Greek and Cyrillic letters that neither need composing nor fold to some that do, and their punctuation:
 # in a text without these, words are plain runs.
 _ODD = re.compile(
     "[^\\x00-\\u012f\\u0131-\\u01ef\\u01f1-\\u02af\\u0370-\\u038f\\u0391-\\u03af\\u03b1-\\u0482\\u048a-\\u0556"
     "\\u1e00-\\u1e95\\u2010-\\u205e\\u20a0-\\u20bf\\u2190-\\u22ff]"
 )
-_PLAIN_WORD = re.compile(r"[^\W_]+")
+_PLAIN_WORD = re.compile(rf"([^\W_]{{1,{STEM}}})[^\W_]*+")
 
 
 @functools.cache
@@ -58,9 +58,9 @@ def terms(text: str) -> list[str]:
     ['東京', '京都']
     """
     if text.isascii():
-        return [word[:STEM] for word in _ASCII_WORD.findall(text.lower())]
+        return _ASCII_WORD.findall(text.lower())
     if _ODD.search(text) is None:
-        return [word[:STEM] for word in _PLAIN_WORD.findall(text.casefold())]
+        return _PLAIN_WORD.findall(text.casefold())
     found: list[str] = []
     for match in _patterns()[0].finditer(folded(text).casefold()):
         run = match[0]
@@ -93,7 +93,7 @@ def units(text: str) -> list[tuple[int, int]]:
     """
     ascii_text = text.isascii()
     each = sentences.spans(text)
-    if not (ascii_text or all(_apart(text, start) and _apart(text, end) for start, end in each)):
+    if not ascii_text and _split_clusters(text, each):
         each = list(zip(*spans(text, "sentence"), strict=True))  # with edges between grapheme clusters
     found: list[tuple[int, int]] = []
     opened: int | None = None
@@ -107,9 +107,10 @@ def units(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _apart(text: str, at: int) -> bool:
-    """Tell, quickly, that no grapheme cluster goes across an edge of a sentence, which has no white space inside it."""
-    return at in (0, len(text)) or (text[at - 1] < "\x80" and text[at] < "\x80")
+def _split_clusters(text: str, each: Sequence[tuple[int, int]]) -> bool:
+    """Tell, quickly, whether an edge of a sentence may be inside a grapheme cluster: none is between ASCII letters."""
+    inside = [at for both in each for at in both if 0 < at < len(text)]
+    return any(text[at - 1] >= "\x80" or text[at] >= "\x80" for at in inside)
 
 
 def _columns(text: str, start: int, end: int) -> int:

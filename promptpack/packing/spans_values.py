@@ -11,10 +11,11 @@ The probability of a unit u of the candidate c is
     pairs   the pairs of neighbouring terms of the question that stand side by side in the unit, at most 3
     digits  1 where the unit has a digit: facts that are asked for are often numbers
 
-A term that n of N have weighs ln((N + 0.5) / (n + 0.5)), and nothing where n is 0: a word of the question that no
-candidate has tells nothing about them. The first estimate is softmax(A * score + B * words(c) + C * title(c)) over the
-candidates. All constants are positive, so that a value grows with each of its inputs. They are in spans.json, fitted
-by benchmarks/fit_spans.py as a conditional logit (McFadden, 1974) on questions with known answers.
+less ln(n / 20) where c has n units, more than 20. A term that n of N have weighs ln((N + 0.5) / (n + 0.5)), and nothing
+where n is 0: a word of the question that no candidate has tells nothing about them. The first estimate is
+softmax(A * score + B * words(c) + C * title(c)) over the candidates. All constants are positive, so that a value grows
+with each of its inputs. They are in spans.json, fitted by benchmarks/fit_spans.py as a conditional logit
+(McFadden, 1974) on questions with known answers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import mul
 from typing import Any
 
 from promptpack.packing.candidate import Candidate
@@ -34,6 +36,7 @@ FEATURES = ("score", "title", "links", "words", "pairs", "digits")
 # The deviation of the scores is taken over so many of the best; only the likeliest so many are read for links.
 _NEAREST = 20
 _MOST_PAIRS = 3
+_USUAL = 20  # units of a chunk as they were when the constants were fitted, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +161,24 @@ def features(
     ])
     links = linked(candidates, likely)
     among = _rarity(known, [one for own in shared for one in own])
-    rows = []
-    for k, both in enumerate(shared):
-        rows.append(tuple(
-            (
-                z[k], titled[k], links[k], _share(one | titles[k], among), float(paired[k][i]),
-                float(has_digits(texts[k][i])),
-            )
-            for i, one in enumerate(both)
-        ))
-    return Features(tuple(rows), matched=any(whole) or any(titles))
+    shares: dict[frozenset[str], float] = {}  # most units have few terms, and the same
+
+    def words(found: frozenset[str]) -> float:
+        share = shares.get(found)
+        if share is None:
+            share = shares[found] = _share(found, among)
+        return share
+
+    rows = tuple(
+        tuple([
+            (score, title, link, words(one | named) if named else words(one), float(many), float(has_digits(text)))
+            for one, many, text in zip(both, counts, own, strict=True)
+        ])
+        for score, title, link, named, both, counts, own in zip(
+            z, titled, links, titles, shared, paired, texts, strict=True
+        )
+    )
+    return Features(rows, matched=any(whole) or any(titles))
 
 
 def _titles(candidates: Sequence[Candidate], wanted: frozenset[str]) -> list[frozenset[str]]:
@@ -230,13 +241,22 @@ def valued(found: Features, extra: Sequence[Sequence[float]] | None = None) -> l
     """
     weights = constants().sentence
     flat = [
-        math.fsum(weight * value for weight, value in zip(weights, row, strict=True))
-        for own in found.rows for row in own
+        math.fsum(map(mul, weights, row)) - less
+        for own in found.rows for less in (_for_length(len(own)),) for row in own
     ]
     if extra is not None:
         flat = [value + more for value, more in zip(flat, (x for own in extra for x in own), strict=True)]
     shares = iter(softmax(flat))
     return [[next(shares) for _ in own] for own in found.rows]
+
+
+def _for_length(units: int) -> float:
+    """Return the log-odds that each unit of a long text loses: together they count as `_USUAL` units, not more.
+
+    The constants come from chunks of up to some 350 tokens. A whole manual in one chunk would outweigh the others by
+    its length alone.
+    """
+    return math.log(units / _USUAL) if units > _USUAL else 0.0
 
 
 def by_score(candidates: Sequence[Candidate], texts: Sequence[Sequence[str]]) -> list[list[float]]:

@@ -1,6 +1,7 @@
 """Reordering retrieved chunks: what rag-chunk-reorder does, on the stages of the packing.
 
-The names are loaded on first use; importing this loads nothing.
+The metrics of rag-chunk-reorder are in `promptpack.evaluation`, its remote rerankers in `promptpack.rerankers`. The
+names are loaded on first use; importing this loads nothing.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     from promptpack.reorder.serial import deserialize_chunks as deserialize_chunks
     from promptpack.reorder.serial import serialize_chunks as serialize_chunks
     from promptpack.reorder.serial import serialize_chunks_safe as serialize_chunks_safe
+    from promptpack.reorder.stages import deduplicate_chunks as deduplicate_chunks
+    from promptpack.reorder.stages import deduplicate_chunks_unsafe as deduplicate_chunks_unsafe
+    from promptpack.reorder.stages import rerank_with_diversity as rerank_with_diversity
+    from promptpack.reorder.stages import score_chunks as score_chunks
+    from promptpack.reorder.stages import score_chunks_with_options as score_chunks_with_options
+    from promptpack.reorder.stages import trigram_similarity as trigram_similarity
 
 _MODULES = {
     "adapters": (
@@ -58,6 +65,10 @@ _MODULES = {
     "reorderer": ("Reordered", "Reorderer"),
     "routing": ("detect_query_intent", "metadata_coverage", "resolve_auto_strategy"),
     "serial": ("deserialize_chunks", "serialize_chunks", "serialize_chunks_safe"),
+    "stages": (
+        "deduplicate_chunks", "deduplicate_chunks_unsafe", "rerank_with_diversity", "score_chunks",
+        "score_chunks_with_options", "trigram_similarity",
+    ),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

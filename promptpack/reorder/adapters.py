@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.reorder.chunks import listed
-from promptpack.reorder.options import Options, from_keywords
+from promptpack.reorder.options import Options, from_config, from_keywords
 from promptpack.reorder.reorderer import Reorderer
 
 Item = TypeVar("Item")
@@ -31,7 +31,8 @@ def reorder_langchain_documents(
     """Return LangChain documents in a new order: text from page_content, score from their metadata.
 
     documents: objects or mappings (pageContent is taken, too). reorderer: a ready one, which wins over the options;
-    options: those of `Reorderer`. A missing score is 0; a reranker is refused. What is dropped is absent.
+    options: those of `Reorderer`, or all of them as a mapping, config={"topK": 8}. A missing score is 0; a reranker is
+    refused. What is dropped is absent.
 
     >>> documents = [{"page_content": name, "metadata": {"score": score}} for name, score in (("a", 0.1), ("b", 0.9))]
     >>> [document["page_content"] for document in reorder_langchain_documents(documents)]
@@ -96,14 +97,17 @@ def _reordered(
         # The place stands for the id: an item's own may be missing, or another's, too.
         chunk = {"id": str(index), "text": parts.text, "score": 0.0 if parts.score is None else parts.score}
         chunks.append(chunk if parts.metadata is ABSENT else {**chunk, "metadata": parts.metadata})
-    named = from_keywords(options)
-    if named.get("reranker") is not None:
-        raise OptionError(
-            "reranker: a reranker has to be awaited, which the adapters do not; give chunks to Reorderer.areorder",
-            name="reranker", given=named["reranker"],
-        )
+    config = options.get("config")
+    named = from_keywords({name: value for name, value in options.items() if name != "config"})
+    for given_one in (named, {} if config is None else from_config(config)):
+        if given_one.get("reranker") is not None:
+            raise OptionError(
+                "reranker: a reranker has to be awaited, which the adapters do not; give chunks to Reorderer.areorder",
+                name="reranker", given=given_one["reranker"],
+            )
+    ready = Reorderer(config, **named)
     if reorderer is None:
-        found = Reorderer(**named).reorder(chunks, query)
+        found = ready.reorder(chunks, query)
     else:
         mode = {"validation_mode": named["validation_mode"]} if named.get("validation_mode") is not None else {}
         found = reorderer.reorder(chunks, query, **mode)

@@ -14,6 +14,7 @@ from typing import Any
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.packing.ranking import is_finite
+from promptpack.quick import maker
 from promptpack.source import Source
 
 Chunk = Mapping[str, Any] | Source
@@ -53,6 +54,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str, str | None]] = {
     "sourceReliability": (_is_number, "a finite number", "source_reliability"),
     "tokenCount": (_is_count, "a number of 0 or more", None),
 }
+METADATA_FIELDS = frozenset(_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,10 @@ def _metadata(found: dict[str, Any], index: int, mode: str, counts: dict[str, in
         counts["dropped_metadata_fields"] = 1
         return
     kept = found["metadata"] = dict(metadata)
-    if all(field not in _FIELDS or _FIELDS[field][0](value) for field, value in kept.items()):
+    for field, value in kept.items():
+        if field in _FIELDS and not _FIELDS[field][0](value):
+            break
+    else:
         return  # as nearly all are
     for field, (fits, expected, counted) in _FIELDS.items():
         if field not in kept or fits(kept[field]):
@@ -191,7 +196,7 @@ def _metadata(found: dict[str, Any], index: int, mode: str, counts: dict[str, in
 
 
 def as_source(chunk: Chunk) -> Source:
-    """Return the source that the stages work on; its `origin` is the chunk.
+    """Return the source that the stages work on, for a chunk that `prepare_chunks` gave; its `origin` is the chunk.
 
     Fields that Source has under another name are filled from the metadata where they hold a number, and metadata
     from the fields of a Source, so that a group, a document or a time can be named in either way.
@@ -203,15 +208,20 @@ def as_source(chunk: Chunk) -> Source:
         known = {key: value for key, value in named.items() if value is not None}
         return replace(chunk, score=chunk.score or 0.0, metadata={**known, **chunk.metadata}, origin=chunk)
     metadata = chunk.get("metadata")
-    if not metadata:
-        return Source(chunk["id"], chunk["text"], chunk["score"], origin=chunk)
-    document = metadata.get("document")
-    return Source(
-        chunk["id"], chunk["text"], chunk["score"],
-        document=document if isinstance(document, str) else None,
-        position=_number(metadata.get("sectionIndex")), updated=_number(metadata.get("timestamp")),
-        reliability=_number(metadata.get("sourceReliability")), metadata=metadata, origin=chunk,
+    document = position = updated = reliability = None
+    if metadata:
+        named = metadata.get("document")
+        document = named if isinstance(named, str) else None
+        position, updated = _number(metadata.get("sectionIndex")), _number(metadata.get("timestamp"))
+        reliability = _number(metadata.get("sourceReliability"))
+    # `prepare_chunks` has looked at all of it: nothing is left for a Source to check.
+    return _made(
+        chunk["id"], chunk["text"], chunk["score"], document, position, updated, reliability, 0, False, False, None,
+        None, None, None, metadata or {}, chunk,
     )
+
+
+_made = maker(Source, checked=True)
 
 
 def token_count(source: Source) -> float | None:

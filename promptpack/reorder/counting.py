@@ -25,19 +25,29 @@ APPROXIMATIONS: dict[str, Count] = {
 
 
 def token_counter_factory(name: str) -> Count:
-    """Return a counter by name: one of the reference's approximations, or any of `promptpack.counter`.
+    """Return a counter by name: one of the reference's approximations, any of `promptpack.counter`, or a model's.
 
     whitespace: words between blanks. char4, openai-approx, gemini-approx: a token for every four code points, rounded
-    up. Raises OptionError for an unknown name.
+    up. A model counts as its profile says (`promptpack models NAME`). Raises OptionError for a name that is none of
+    these; a model that is not known is not estimated here.
 
-    >>> token_counter_factory("char4")("abcde"), token_counter_factory("cl100k_base")("hello world")
+    >>> token_counter_factory("char4")("abcde"), token_counter_factory("gpt-4o")("hello world")
     (2, 2)
     """
-    if isinstance(name, str) and name in APPROXIMATIONS:
-        return APPROXIMATIONS[name]
-    if not isinstance(name, str) or name not in counter_names():
+    if not isinstance(name, str):
         raise OptionError.unknown("token_counter", name, (*APPROXIMATIONS, *counter_names()))
-    return counter(name)
+    if name in APPROXIMATIONS:
+        return APPROXIMATIONS[name]
+    if name in counter_names():
+        return counter(name)
+    from promptpack.profiles import profile
+
+    found = profile(name) if name.strip() else None
+    if found is None or not found.known:
+        raise OptionError.unknown(
+            "token_counter", name, (*APPROXIMATIONS, *counter_names(), "the name of a known model")
+        )
+    return counter(found.counter)
 
 
 def create_tiktoken_counter(model: str | None = None, encoding: str | None = None) -> Count:

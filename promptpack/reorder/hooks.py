@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from promptpack.reorder.checks import function
 from promptpack.reorder.diagnostics import Diagnostics
 
 SPAN_NAME = "rag-chunk-reorder"
@@ -30,8 +31,9 @@ def create_otel_hooks(tracer: Any, *, span_name: str = SPAN_NAME) -> Hooks:
 
     tracer: an OpenTelemetry tracer, or anything with `start_span(name)` whose spans have `set_attribute`,
     `add_event` and `end`. Attributes are named `rag.` and the reference's name; `rag.step` and `rag.duration_ms`
-    cannot be overwritten by a step's details.
+    cannot be overwritten by a step's details. Raises OptionError for a tracer that cannot start a span.
     """
+    function("tracer.start_span", getattr(tracer, "start_span", None))
 
     def on_diagnostics(diagnostics: Diagnostics) -> None:
         known = diagnostics.to_dict()
@@ -84,6 +86,9 @@ def create_metrics_hooks(
     >>> seen[:2]
     [('rag_chunk_reorder_calls_total', 1), ('rag_chunk_reorder_input_count_total', 2)]
     """
+    function("counter", counter)
+    if gauge is not None:
+        function("gauge", gauge)
 
     def on_diagnostics(diagnostics: Diagnostics) -> None:
         labels = Labels(

@@ -1,8 +1,8 @@
 """The options of the reorderer: their names, checks and defaults, in both spellings.
 
-Options come in two ways. Keywords (`top_k=8`) have Python's spelling; the camelCase one and snake_case values
-are taken too, and None means "not given". A mapping is a configuration of rag-chunk-reorder, as it stands in a
-JSON file: camelCase names (snake_case ones are taken) and values spelt as there; None is a wrong value in it.
+Options come in two ways. Keywords (`top_k=8`) have Python's spelling, and None means "not given". A mapping is a
+configuration of rag-chunk-reorder, as it stands in a JSON file; None is a wrong value in it. The `Reorderer` takes
+names and values of both in snake_case and camelCase; `validate_config` wants values spelt as in the reference.
 """
 
 from __future__ import annotations
@@ -108,18 +108,20 @@ def from_keywords(given: Mapping[str, Any]) -> Options:
     >>> from_keywords({"topK": 3, "strategy": "score_spread", "min_score": None})
     {'top_k': 3, 'strategy': 'scoreSpread', 'min_score': None}
     """
-    found = _named(given)
-    for name, values in _VALUES.items():
-        if isinstance(found.get(name), str):
-            found[name] = values.get(found[name], found[name])
+    found = {name: respelt(name, value) for name, value in _named(given).items()}
     for name in NESTED:
         if isinstance(found.get(name), Mapping):
             found[name] = {key: value for key, value in found[name].items() if value is not None}
-    if isinstance(found.get("token_counter"), str):
-        from promptpack.reorder.counting import token_counter_factory
-
-        found["token_counter"] = token_counter_factory(found["token_counter"])
     return found
+
+
+def from_config(config: Mapping[str, Any]) -> Options:
+    """Return a configuration under the names used here, its values in either spelling, as keywords have them.
+
+    >>> from_config({"topK": 3, "strategy": "preserve_order"})
+    {'top_k': 3, 'strategy': 'preserveOrder'}
+    """
+    return {name: respelt(name, value) for name, value in from_mapping(config).items()}
 
 
 def from_mapping(config: Mapping[str, Any]) -> Options:
@@ -133,15 +135,35 @@ def from_mapping(config: Mapping[str, Any]) -> Options:
     return _named(config)
 
 
+def respelt(name: str, value: Any) -> Any:
+    """Return a value of an option as it is kept: in the reference's spelling, a counter for its name.
+
+    >>> respelt("packing", "edge_aware"), respelt("group_by", "edge_aware")
+    ('edgeAware', 'edge_aware')
+    """
+    if not isinstance(value, str):
+        return value
+    if name == "token_counter":
+        from promptpack.reorder.counting import token_counter_factory
+
+        return token_counter_factory(value)
+    return _VALUES.get(name, {}).get(value, value)
+
+
 def _named(given: Mapping[str, Any]) -> Options:
-    found = _renamed("", given)
+    found = renamed(given)
     for name in NESTED:
         if isinstance(found.get(name), Mapping):
-            found[name] = _renamed(f"{name}.", found[name])
+            found[name] = renamed(found[name], f"{name}.")
     return found
 
 
-def _renamed(prefix: str, given: Mapping[str, Any]) -> Options:
+def renamed(given: Mapping[str, Any], prefix: str = "") -> Options:
+    """Return options under their names in snake_case; OptionError where one is given in both spellings.
+
+    >>> renamed({"maxCandidates": 9})
+    {'max_candidates': 9}
+    """
     found: Options = {}
     for key, value in given.items():
         name = snake(key) if isinstance(key, str) else quote(key)
@@ -251,7 +273,9 @@ def copied(options: Mapping[str, Any]) -> Options:
 
 
 def validate_config(config: Mapping[str, Any]) -> None:
-    """Check a configuration of rag-chunk-reorder; OptionError names the first option that is wrong.
+    """Check a configuration as rag-chunk-reorder does; OptionError names the first option that is wrong.
+
+    Values have its spelling, "scoreSpread", and a tokenCounter is a function; `Reorderer` takes more.
 
     >>> validate_config({"strategy": "auto", "topK": 8})
     """

@@ -118,7 +118,10 @@ def place(candidates: Sequence[Candidate], strategy: Strategy) -> list[Placed]:
 
 
 def _ranked(candidates: Sequence[Candidate]) -> list[int]:
-    return sorted(range(len(candidates)), key=lambda at: (-(candidates[at].score or 0.0), candidates[at].index))
+    # Two stable sorts by plain numbers take half the time of one by pairs.
+    order = sorted(range(len(candidates)), key=[one.index for one in candidates].__getitem__)
+    order.sort(key=[-(one.score or 0.0) for one in candidates].__getitem__)
+    return order
 
 
 def _spread(candidates: Sequence[Candidate], strategy: Strategy) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from promptpack.errors import OptionError
+from promptpack.errors import OptionError, quote
 from promptpack.reorder.chunks import Chunk
 from promptpack.reorder.options import Options, from_keywords
 from promptpack.reorder.reorderer import Reorderer
@@ -49,30 +49,39 @@ def get_preset(name: str) -> Options:
     return deepcopy(dict(_PRESETS[name]))
 
 
-def reorder_for_chat_history(chunks: Sequence[Chunk], query: str | None = None, **overrides: Any) -> list[Chunk]:
+def reorder_for_chat_history(
+    chunks: Sequence[Chunk], query: str | None = None, config: Mapping[str, Any] | None = None, **overrides: Any
+) -> list[Chunk]:
     """Reorder for a chat: the best at both edges, what a budget takes from the middle, at least four.
 
-    A top_k below four lowers the floor, unless min_top_k is given, too.
+    A top_k below four lowers the floor, unless min_top_k is given, too. config: options as a mapping, in either
+    spelling; keywords go before it.
 
     >>> chunks = [{"id": name, "text": name, "score": score} for name, score in zip("abc", (0.9, 0.2, 0.7))]
     >>> [chunk["id"] for chunk in reorder_for_chat_history(chunks)]
     ['a', 'b', 'c']
     """
-    return _reorderer("chat_history", overrides).reorder(chunks, query)
+    return _reorderer("chat_history", config, overrides).reorder(chunks, query)
 
 
-def reorder_for_docs_qa(chunks: Sequence[Chunk], query: str | None = None, **overrides: Any) -> list[Chunk]:
+def reorder_for_docs_qa(
+    chunks: Sequence[Chunk], query: str | None = None, config: Mapping[str, Any] | None = None, **overrides: Any
+) -> list[Chunk]:
     """Reorder for questions about documents: near-duplicates go (0.95), the strategy follows question and metadata."""
-    return _reorderer("docs_qa", overrides).reorder(chunks, query)
+    return _reorderer("docs_qa", config, overrides).reorder(chunks, query)
 
 
-def reorder_for_logs(chunks: Sequence[Chunk], query: str | None = None, **overrides: Any) -> list[Chunk]:
+def reorder_for_logs(
+    chunks: Sequence[Chunk], query: str | None = None, config: Mapping[str, Any] | None = None, **overrides: Any
+) -> list[Chunk]:
     """Reorder logs and events: the latest first."""
-    return _reorderer("logs", overrides).reorder(chunks, query)
+    return _reorderer("logs", config, overrides).reorder(chunks, query)
 
 
-def _reorderer(name: str, overrides: Mapping[str, Any]) -> Reorderer:
-    given = from_keywords(overrides)
+def _reorderer(name: str, config: Mapping[str, Any] | None, overrides: Mapping[str, Any]) -> Reorderer:
+    if config is not None and not isinstance(config, Mapping):
+        raise OptionError(f"config: expected a mapping of options, got {quote(config)}", name="config", given=config)
+    given = {**from_keywords(config or {}), **from_keywords(overrides)}
     if given.get("reranker") is not None:
         raise OptionError(
             f"reranker: a reranker has to be awaited: Reorderer(**get_preset({name!r}), reranker=...).areorder(...)",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from promptpack.errors import OptionError
 from promptpack.reorder.chunks import Chunk
 from promptpack.reorder.diagnostics import Diagnostics
-from promptpack.reorder.options import Options, checked, copied, from_keywords, from_mapping, merge
+from promptpack.reorder.options import Options, checked, copied, from_config, from_keywords, merge
 from promptpack.reorder.pipeline import Draft, admit, finish, reordered
 from promptpack.reorder.settings import Settings, settings
 from promptpack.reorder.stream import Stream
@@ -29,8 +29,9 @@ class Reorderer:
     A chunk is a mapping with id, text, score and metadata (timestamp, sectionIndex, sourceId, sourceReliability), or
     a `Source`; what comes back is of the same kind, and copies where something was changed.
 
-    config: a configuration of rag-chunk-reorder, spelt as there. options: the same options by keyword in snake_case
-    (camelCase is taken, too; None means that an option is not given). Steps, in this order, with their options:
+    config: a configuration of rag-chunk-reorder as a mapping. options: the same options by keyword, which win; None
+    means that one is not given. Names and values may be in snake_case or camelCase. Steps, in this order, with their
+    options:
 
     * check or repair (validation_mode), cap (max_input_chunks, max_input_chunks_behavior), rerank (reranker and
       reranker_...; async calls only), score_clamp, min_score;
@@ -38,7 +39,8 @@ class Reorderer:
     * the choice of strategy="auto" (auto_strategy), scores (weights, score_normalization, _temperature), diversity;
     * group_by, the strategy (start_count, end_count, preserve_order_source_field, chronological_order,
       custom_comparator), include_explain and include_priority_score;
-    * the budget (max_tokens with token_counter, or max_chars with char_counter; packing), min_top_k, top_k.
+    * the budget (max_tokens with token_counter, a function or the name of a counter or a model; or max_chars with
+      char_counter; packing), min_top_k, top_k.
 
     A reorderer never changes; each call may override options. Raises OptionError for an option that is wrong and
     SourceError for a chunk that is, with index and field.
@@ -51,7 +53,7 @@ class Reorderer:
     __slots__ = ("_options", "_settings")
 
     def __init__(self, config: Mapping[str, Any] | None = None, /, **options: Any) -> None:
-        below = merge(from_mapping(config), lift=False) if config is not None else merge({})
+        below = merge(from_config(config), lift=False) if config is not None else merge({})
         self._options = checked(merge(from_keywords(options), below))
         self._settings = settings(self._options)
 
@@ -102,11 +104,13 @@ class Reorderer:
         """Return the chunks one by one, for `async for` (reranked) or, if they can be, `for` (not reranked).
 
         A list is handled as a whole. Anything else is reordered window by window (`streaming_window_size`), so that
-        memory is bounded; all limits then count for each window.
+        memory is bounded; all limits then count for each window. With a reranker given for this call, `for` raises
+        OptionError.
         """
         chosen = self._for(overrides)
 
         def now(window: Sequence[Chunk], first: int) -> list[Chunk]:
+            _without_reranker(overrides, "`async for`")
             return _told(reordered(window, query, chosen, first=first), chosen.on_diagnostics).chunks
 
         async def later(window: Sequence[Chunk], first: int) -> list[Chunk]:
@@ -121,11 +125,7 @@ class Reorderer:
 
     def _for_plain(self, overrides: Mapping[str, Any]) -> Settings:
         chosen = self._for(overrides)
-        if overrides.get("reranker") is not None:
-            raise OptionError(
-                "reranker: a reranker needs the asynchronous calls, areorder or areorder_with_diagnostics",
-                name="reranker", given=overrides["reranker"],
-            )
+        _without_reranker(overrides, "the asynchronous calls, areorder or areorder_with_diagnostics")
         return chosen
 
     def _told_both(self, result: tuple[list[Chunk], Diagnostics], chosen: Settings) -> Reordered:
@@ -133,6 +133,13 @@ class Reorderer:
         if chosen.on_diagnostics is not own:
             _told(result, own)
         return _told(result, chosen.on_diagnostics)
+
+
+def _without_reranker(overrides: Mapping[str, Any], instead: str) -> None:
+    if overrides.get("reranker") is not None:
+        raise OptionError(
+            f"reranker: a reranker needs {instead}", name="reranker", given=overrides["reranker"]
+        )
 
 
 def _told(result: tuple[list[Chunk], Diagnostics], hook: Callable[[Diagnostics], None] | None) -> Reordered:

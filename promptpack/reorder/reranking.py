@@ -14,10 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 from promptpack.errors import PromptpackError, RerankError, quote
+from promptpack.packing.ranking import is_finite
+from promptpack.ratings import Scores, joined, read_scores
 from promptpack.reorder.checks import is_stopped
 from promptpack.reorder.chunks import Chunk, Repairs, as_source, prepare_chunks
 from promptpack.reorder.settings import Reranking
-from promptpack.rerank import awaited, read_scores
+from promptpack.rerank import awaited
 from promptpack.source import Source
 
 
@@ -49,7 +51,7 @@ async def rerank_chunks(
             raise
 
     answers = await reranking.rerank.run(call, chunks, _read)
-    found = [chunk for answer in answers for chunk in answer]
+    found = _scored(answers)
     _check(found, chunks, reranking)
     try:
         return prepare_chunks(found, mode)
@@ -75,7 +77,8 @@ def _source(chunk: Chunk) -> Source:
     return chunk if isinstance(chunk, Source) else as_source(chunk)
 
 
-def _read(answer: Any, batch: Sequence[Chunk]) -> list[Any]:
+def _read(answer: Any, batch: Sequence[Chunk]) -> tuple[list[Any], Scores | None]:
+    """Return the chunks of an answer, and the scores that stand beside them, or None."""
     scores: Any = None
     if isinstance(answer, Mapping) and "scores" in answer:
         answer, scores = answer.get("chunks"), answer["scores"]
@@ -91,8 +94,28 @@ def _read(answer: Any, batch: Sequence[Chunk]) -> list[Any]:
         numbers = read_scores(scores, found) if listed else None
         if numbers is None:
             raise RerankError(f"the reranker's scores must be a list, got {quote(scores)}", retryable=False)
-        found = [_with_score(chunk, score) for chunk, score in zip(found, numbers, strict=True)]
-    return found
+        return found, numbers
+    return found, None
+
+
+def _scored(answers: Sequence[tuple[list[Any], Scores | None]]) -> list[Any]:
+    """Return the chunks of all batches with their scores."""
+    found = [chunk for chunks, _ in answers for chunk in chunks]
+    parts = [scores for _, scores in answers if scores is not None]
+    if len(parts) == len(answers):
+        scores = joined(parts, [_own(chunk) for chunk in found])
+        if found and not any(scores.rated):
+            raise RerankError(f"the reranker's answer rates none of {len(found)} chunks", retryable=False)
+        return [_with_score(chunk, score) for chunk, score in zip(found, scores, strict=True)]
+    return [
+        chunk if scores is None else _with_score(chunk, scores[at])
+        for chunks, scores in answers for at, chunk in enumerate(chunks)
+    ]
+
+
+def _own(chunk: Any) -> float | None:
+    score = _field(chunk, "score")
+    return float(score) if is_finite(score) else None
 
 
 def _with_score(chunk: Any, score: float) -> Any:

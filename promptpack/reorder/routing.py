@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
-from promptpack.packing.route import Coverage
+from promptpack.packing.route import Coverage, Intent
 from promptpack.packing.route import metadata_coverage as coverage_of
 from promptpack.reorder.chunks import Chunk, as_source, prepare_chunks
 from promptpack.reorder.options import checked, from_keywords, merge
 from promptpack.reorder.ordering import resolved
 from promptpack.reorder.settings import auto_of, settings
 
+INTENTS = get_args(Intent)
+
 
 def detect_query_intent(query: str | None, auto_strategy: Mapping[str, Any] | None = None) -> str:
     """Return what a question asks for, "temporal", "narrative" or "factoid", by the terms of `auto_strategy`.
 
+    As in rag-chunk-reorder, an answer of its intent_detector that is none of these leaves it to the terms; where a
+    strategy is chosen by it (`Reorderer`, `resolve_auto_strategy`), such an answer raises OptionError.
+
     >>> detect_query_intent("When did it open?"), detect_query_intent("plan it", {"temporal_query_terms": ["plan"]})
     ('temporal', 'temporal')
     """
-    return auto_of(_checked(auto_strategy)).find_intent(query)
+    auto = auto_of(_checked(auto_strategy))
+    detector = auto.intent
+    if not callable(detector):
+        return auto.find_intent(query)
+
+    def known(query: str) -> str | None:
+        found = detector(query)
+        return found if isinstance(found, str) and found in INTENTS else None
+
+    return replace(auto, intent=known).find_intent(query)
 
 
 def metadata_coverage(chunks: Sequence[Chunk], source_field: str = "sourceId") -> Coverage:
@@ -48,6 +63,12 @@ def resolve_auto_strategy(
 
 
 def _checked(auto_strategy: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    options = checked(merge(from_keywords({"auto_strategy": auto_strategy or {}})))
+    given = from_keywords({"auto_strategy": {} if auto_strategy is None else auto_strategy})["auto_strategy"]
+    if isinstance(given, Mapping):  # an empty term never matches
+        given = {
+            name: [one for one in terms if one != ""] if isinstance(terms, list | tuple) else terms
+            for name, terms in given.items()
+        }
+    options = checked(merge({"auto_strategy": given}))
     found: Mapping[str, Any] = options["auto_strategy"]
     return found

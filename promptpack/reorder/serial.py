@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from promptpack.errors import SourceError, quote
+from promptpack.errors import QUOTE_LIMIT, SourceError, quote
 from promptpack.packing.dates import instant
 from promptpack.reorder.chunks import Chunk, listed, prepare_chunks
 from promptpack.source import Source
@@ -64,14 +64,14 @@ def _of_source(source: Source) -> dict[str, Any]:
 
 def _plain(value: Any, where: str, index: int, depth: int) -> Any:
     if depth > DEEPEST:
-        raise SourceError(f"{where}: it contains itself, or is nested too deep", index=index, field="chunk")
+        raise SourceError(f"{_short(where)}: it contains itself, or is nested too deep", index=index, field="chunk")
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise SourceError(
-                f"{where}: {value} cannot be written as JSON; expected a finite number",
-                index=index, field=where.partition(".")[2] or "chunk",
+                f"{_short(where)}: {value} cannot be written as JSON; expected a finite number",
+                index=index, field=_short(where.partition(".")[2]) or "chunk",
             )
         return value
     if isinstance(value, datetime):
@@ -87,7 +87,12 @@ def _plain(value: Any, where: str, index: int, depth: int) -> Any:
         return [None if one is _ABSENT else one for one in found]
     if callable(value):
         return _ABSENT
-    raise SourceError(f"{where}: {quote(value)} cannot be written as JSON", index=index, field="chunk")
+    raise SourceError(f"{_short(where)}: {quote(value)} cannot be written as JSON", index=index, field="chunk")
+
+
+def _short(where: str) -> str:
+    """Return the start of a place, which is as long as what is nested there is deep."""
+    return where if len(where) <= QUOTE_LIMIT else f"{where[:QUOTE_LIMIT]}..."
 
 
 def deserialize_chunks(text: str, *, normalize_metadata: bool = False) -> list[dict[str, Any]]:

@@ -23,6 +23,8 @@ class BaseCounter:
     Raises SourceError where the text is no text.
     """
 
+    floors_words = False  # whether `floor` goes by words and the stops behind them alone, which escaping keeps
+
     __slots__ = ("__weakref__", "_known", "_lock", "_memo", "additive", "exact", "name", "uniform_digits")
 
     def __init__(self, name: str, *, exact: bool, additive: bool, uniform_digits: bool) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from promptpack.view.account import window_parts
+from promptpack.view.kept import sent_part
 from promptpack.view.templating import environment
 
 if TYPE_CHECKING:
@@ -33,5 +34,5 @@ def compact(payload: Payload) -> str:
     reasons = Counter(str(out.reason) for out in payload.dropped)
     return environment().get_template("compact.j2").render(
         payload=payload, parts=window_parts(payload.budget), colours=COLOURS, shown=payload.sources[:SHOWN],
-        more=max(0, len(payload.sources) - SHOWN), reasons=list(reasons.items()),
+        more=max(0, len(payload.sources) - SHOWN), reasons=list(reasons.items()), sent_part=sent_part,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptpack.errors import OptionError
 from promptpack.shown import shown_date
 from promptpack.view.account import count
+from promptpack.view.kept import sent_part
 from promptpack.view.runs import line
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def _tip(one: PackedSource, sources: int, chance: str) -> Iterator[str]:
     place = f"place {count(one.position + 1)} of {count(sources)} ({one.region})"
     yield f"{line(one.label)}: rank {count(one.rank)}, {place}"
     yield f"{count(one.tokens)} tokens"
+    if sent := sent_part(one):
+        yield f"sent: {sent}"
     yield f"{chance} on the curve"
     yield line(", ".join(one.chunk_ids), _TIP)
     for name, value in one.attributes.items():

@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpack.packing.curve import described
 from promptpack.stored_values import as_plain
 from promptpack.version import __version__
 from promptpack.view.account import further, window_parts
 from promptpack.view.answer import WRONG_QUOTES, AnswerRun, answer_runs, checked
-from promptpack.view.curve import grid, path, points
+from promptpack.view.curve import drawing, points
 from promptpack.view.facts import facts, kept_back, tip, worth
+from promptpack.view.kept import sent_part, stretches
 from promptpack.view.runs import Run, labelled, line, runs, said
 from promptpack.view.templating import assets, environment
 
@@ -34,17 +36,22 @@ _OPEN = 3     # so few sources are shown open
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A source as the page shows it. sent: its text as escaping left it, where that is another."""
+    """A source as the page shows it.
+
+    stretches: its text, (sent or not, runs), where only a part was sent. sent: the text as escaping left it, where that
+    is another.
+    """
 
     one: PackedSource
     anchor: str
     tip: str
     runs: list[Run]
+    stretches: list[tuple[bool, list[Run]]]
     sent: list[Run]
     facts: tuple[tuple[str, str], ...]
     worth: str
     kept_back: tuple[str, ...]
-    cut: bool
+    part: str
     cited: Sequence[int]
     more_cited: int
 
@@ -64,7 +71,9 @@ def page(payload: Payload, verification: Verification | None = None, answer: str
     True
     """
     found = checked(payload, verification, answer)
-    placed = points(payload.sources)
+    use = payload.report.use
+    curve = drawing(use.curve if use else None)
+    placed = points(payload.sources, curve)
     anchors = {one.label: f"source-{number}" for number, one in enumerate(payload.sources, 1)}
     pieces = answer_runs(found[1], found[0]) if found else []
     cited = _cited(pieces)
@@ -84,8 +93,9 @@ def page(payload: Payload, verification: Verification | None = None, answer: str
         "parts": window_parts(payload.budget),
         "further": further(payload.budget),
         "points": list(zip(placed, passages, strict=True)),
-        "path": path(),
-        "grid": grid(),
+        "curve": curve,
+        "use": use,
+        "measured": described(use.curve) if use else None,
         "passages": passages,
         "open": len(passages) <= _OPEN,
         "anchors": anchors,
@@ -106,8 +116,9 @@ def _passage(
     numbers = cited.get(one.label, ())
     return _Passage(
         one, anchors[one.label], told, runs(one.text, said(one.text, prefix)),
-        [] if escaped is None else runs(escaped), facts(one.source), worth(one), kept_back(one),
-        one.text != one.source.text, numbers[:_BACK], max(0, len(numbers) - _BACK),
+        [(piece.sent, runs(piece.text, said(piece.text, prefix))) for piece in stretches(one)],
+        [] if escaped is None else runs(escaped), facts(one.source), worth(one), kept_back(one), sent_part(one),
+        numbers[:_BACK], max(0, len(numbers) - _BACK),
     )
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from promptpack.shown import visible
 from promptpack.view.account import Part, cells, count, further, window_parts
 from promptpack.view.answer import WRONG_QUOTES
+from promptpack.view.kept import sent_part
 
 if TYPE_CHECKING:
     from promptpack.citations import Claim, Quotation, Verification
@@ -112,19 +113,23 @@ def _budget(budget: Budget, parts: Sequence[Part]) -> Table:
 
 
 def _sources(payload: Payload, listed: int | None) -> Table:
-    table = Table(title=f"{len(payload.sources):,} sources, in prompt order", title_justify="left")
-    for name in ("label", "region", "rank", "tokens", "chunks"):
+    """Return a row for each source; what of its text is sent has a column where that is not the whole of all."""
+    parts = [sent_part(one) for one in payload.sources[:listed]]
+    table = Table(title=f"{_many(len(payload.sources), 'source')}, in prompt order", title_justify="left")
+    names = ("label", "region", "rank", "tokens", *(("characters sent",) if any(parts) else ()), "chunks")
+    for name in names:
         table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
-    for one in payload.sources[:listed]:
-        cut = "" if one.text == one.source.text else f" ({one.part() or 'not its whole text'})"
-        chunks = _safe(", ".join(one.chunk_ids) + cut)
-        table.add_row(_safe(one.label), one.region, count(one.rank), count(one.tokens), chunks)
-    _more(table, len(payload.sources), listed, 4)
+    some = any(parts)
+    for one, sent in zip(payload.sources[:listed], parts, strict=True):
+        row = [_safe(one.label), one.region, count(one.rank), count(one.tokens)]
+        row += [sent or "all"] if some else []
+        table.add_row(*row, _safe(", ".join(one.chunk_ids)))
+    _more(table, len(payload.sources), listed, len(names) - 1)
     return table
 
 
 def _dropped(payload: Payload, listed: int | None) -> Table:
-    table = Table(title=f"{len(payload.dropped):,} sources not sent", title_justify="left")
+    table = Table(title=f"{_many(len(payload.dropped), 'source')} not sent", title_justify="left")
     table.add_column("rank", justify="right")
     table.add_column("chunk", overflow="fold")
     table.add_column("reason")
@@ -136,7 +141,7 @@ def _dropped(payload: Payload, listed: int | None) -> Table:
 
 
 def _turns(payload: Payload, listed: int | None) -> Table:
-    table = Table(title=f"{len(payload.dropped_turns):,} turns not sent", title_justify="left")
+    table = Table(title=f"{_many(len(payload.dropped_turns), 'turn')} not sent", title_justify="left")
     table.add_column("message", justify="right")
     table.add_column("tokens", justify="right")
     table.add_column("detail", overflow="fold")
@@ -144,6 +149,10 @@ def _turns(payload: Payload, listed: int | None) -> Table:
         table.add_row(count(turn.turn.index), count(turn.size), _safe(turn.detail))
     _more(table, len(payload.dropped_turns), listed, 2)
     return table
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _more(table: Table, rows: int, listed: int | None, column: int) -> None:

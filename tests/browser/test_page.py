@@ -213,6 +213,40 @@ def test_the_names_of_the_points_do_not_run_into_one_another(browser: Browser, t
         assert all(right <= left for (_, right), (left, _) in pairwise(boxes)), width
 
 
+def test_what_a_source_was_shortened_by_is_dimmed_and_told(browser: Browser, tmp_path: Path) -> None:
+    """If it fails, nobody sees which sentences of a source were sent, or only who tells colours apart does."""
+    long = "Our shop was founded in 1987 by two sisters. You can return any lamp within 45 days of delivery. " * 2
+    builder = PromptBuilder(Window(165, answer=50)).with_packing(select="spans")
+    made = builder.add_sources([Source("a", long)]).with_question("How long can I return a lamp?").render()
+    assert made.sources[0].ranges
+    path = tmp_path / "spans.html"
+    path.write_text(made.to_html(), encoding="utf-8")
+    for dark in (False, True):
+        browser.open(path.as_uri(), dark=dark)
+        looks = browser.run("""[...document.querySelectorAll('#source-1 mark.kept, #source-1 del')].map((one) => {
+            const style = getComputedStyle(one); return [one.tagName, style.color, style.backgroundColor]; })""")
+        kept, gone = (next(look[1:] for look in looks if look[0] == tag) for tag in ("MARK", "DEL"))
+        assert kept[0] != gone[0]
+        assert kept[1] != gone[1] == "rgba(0, 0, 0, 0)"
+    roles = [role for role, _ in browser.spoken()]
+    assert "deletion" in roles
+    assert "mark" in roles
+
+
+def test_the_names_of_the_parts_have_room(browser: Browser, tmp_path: Path) -> None:
+    """If it fails, the name of a part of the window is cut off."""
+    for width in (760, 1100):
+        for answer in (150, 300, 600):
+            made = PromptBuilder(Window(900, answer=answer)).add_sources(["Lamps. " * 90]).with_question("Why? " * 9)
+            path = tmp_path / "bar.html"
+            path.write_text(made.render().to_html(), encoding="utf-8")
+            browser.open(path.as_uri(), width=width)
+            boxes = browser.run("""[...document.querySelectorAll('.bar > svg:has(text)')].map((one) =>
+                [one, one.querySelector('text')].map((part) => part.getBoundingClientRect().right))""")
+            assert boxes
+            assert all(text <= part for part, text in boxes), width
+
+
 def test_dark_and_light_follow_the_system(browser: Browser, address: str) -> None:
     """If it fails, the page is white at night, or a text keeps the colour of the other theme."""
     grounds = {}

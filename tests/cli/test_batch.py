@@ -79,9 +79,11 @@ def test_bad_rows_give_3_and_raising_gives_1(folder: Path) -> None:
 ])
 def test_bad_usage_gives_2(folder: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
     done = CliRunner().invoke(main, ["batch", *arguments])
     assert done.exit_code == 2, done.output
     assert isinstance(done.exception, SystemExit)
+    assert sorted(folder.iterdir()) == before
     assert not (folder / "out.jsonl").exists()
 
 
@@ -119,3 +121,45 @@ def test_a_closed_pipe_ends_it_quietly(folder: Path) -> None:
     )
     assert done.stdout.count(b"\n") == 1
     assert b"Traceback" not in done.stderr
+
+
+def test_folders_go_in_and_out_and_the_same_command_goes_on(folder: Path) -> None:
+    """A folder is divided; rows of several files keep names of their own, and a finished folder is not made again."""
+    (folder / "many").mkdir()
+    for name in ("a", "b"):
+        given = [{**one, "id": f"{name}-{one['id']}"} for one in ROWS]
+        (folder / "many" / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in given) + "oops\n" * 2)
+    done = run("batch", "many", "out.jsonl", "-j", "0", cwd=folder)
+    assert done.returncode == 3
+    assert b"8 rows: 4 payloads, 4 failed" in done.stderr
+    ids = [json.loads(line)["id"] for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert ids == ["a-q1", "a-q2", "b-q1", "b-q2"]
+    dead = [json.loads(line) for line in (folder / "out.dead.jsonl").read_text().splitlines()]
+    assert [(one["file"], one["line"]) for one in dead] == [
+        ("a.jsonl", 3), ("a.jsonl", 4), ("b.jsonl", 3), ("b.jsonl", 4)]
+    for _ in range(2):
+        done = run("batch", "many", "made/", "-j", "0", "--shard-size", "100", "--resume", cwd=folder)
+        assert done.returncode == 3
+        assert b"8 rows: 4 payloads, 4 failed" in done.stderr
+    lines = [line for one in sorted((folder / "made").glob("part-*.jsonl")) if "dead" not in one.name
+             for line in one.read_text().splitlines()]
+    assert lines == (folder / "out.jsonl").read_text().splitlines()
+    done = run("batch", "many", "out2.jsonl", "-j", "0", "--on-error", "raise", cwd=folder)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1, b"Error: a.jsonl, row 3: row: broken JSON at column 1: Expecting value; the same command goes on")
+
+
+@pytest.mark.parametrize("arguments", [
+    ("in.jsonl", "out.jsonl", "--ray-address", "auto"), ("in.jsonl", "out.jsonl", "--shard-size", "9"),
+    ("in.jsonl", "out/", "--shard-size", "0"), ("in.jsonl", "-", "--engine", "ray"),
+    ("in.jsonl", "out.jsonl", "--engine", "ray", "-j", "0"), ("in.jsonl", "out.jsonl", "--engine", "spark"),
+])
+def test_options_of_an_engine_that_do_not_fit_give_2(
+    folder: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    done = CliRunner().invoke(main, ["batch", *arguments])
+    assert done.exit_code == 2, done.output
+    assert isinstance(done.exception, SystemExit)
+    assert sorted(folder.iterdir()) == before

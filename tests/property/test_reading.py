@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpack.errors import PromptpackError, SourceError
-from promptpack.reading import FILLS, ID_KEYS, METADATA_KEYS, SCORE_KEYS, TEXT_KEYS, content_id, read_sources
+from promptpack.foreign import ID_KEYS, METADATA_KEYS, SCORE_KEYS, TEXT_KEYS
+from promptpack.reading import FILLS, content_id, read_sources
 from promptpack.source import Source
 
 SCALARS = st.one_of(

@@ -93,3 +93,11 @@ def test_floor_is_never_above_the_count(name, text, limit):
     count = counter(name)
     assert count.floor(text, limit) <= count._measure(text)
 
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+@given(text=st.text(st.sampled_from("ab1_ ,.;:!?)(\n\t\r/'’\u00a0\u3000é中٣"), max_size=60), limit=st.integers(0, 40))
+def test_a_floor_is_never_above_the_count(name, text, limit):
+    """A bound that is too high would drop a source that fits, without a word."""
+    known = counter(name)
+    assert known.floor(text, limit) <= known(text)
+    assert known.floor(text, limit) == counter(name, fast=False).floor(text, limit)  # whatever was asked before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -317,6 +318,23 @@ def test_an_input_that_breaks_off_stops_the_run(source: Path, tmp_path: Path) ->
 def test_two_runs_do_not_write_one_output(source: Path, tmp_path: Path) -> None:
     pytest.importorskip("fcntl", reason="locks are those of POSIX")
     with Lock(tmp_path / "out.jsonl.lock"), pytest.raises(OptionError, match="another run"):
+        run_batch(source, tmp_path / "out.jsonl", Job(BUILDER), NOW)
+
+
+def test_a_file_system_without_locks_is_written_all_the_same(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that many computers share often have none; any other trouble is told."""
+    fcntl = pytest.importorskip("fcntl", reason="locks are those of POSIX")
+    trouble = OSError(errno.ENOLCK, "No locks available")
+
+    def refuse(*_: Any) -> None:
+        raise trouble
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert run_batch(source, tmp_path / "out.jsonl", Job(BUILDER), NOW).payloads == 98
+    trouble = OSError(errno.EIO, "Input/output error")
+    with pytest.raises(OptionError, match="cannot be written: Input/output error"):
         run_batch(source, tmp_path / "out.jsonl", Job(BUILDER), NOW)
 
 

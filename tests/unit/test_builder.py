@@ -88,7 +88,7 @@ def test_a_field_that_cannot_be_is_refused(name: object) -> None:
 
 def test_a_value_that_has_no_line_is_an_error_that_names_the_source() -> None:
     built = PromptBuilder(2000, counter="words", fields=("tags",))
-    built = built.add_sources([Source("a", "x", metadata={"tags": ["b"]})])
+    built = built.add_sources([Source("a", "x", metadata={"tags": [{}]})])
     with pytest.raises(SourceError, match=r"'a'.*tags") as caught:
         built.render()
     assert (caught.value.id, caught.value.field) == ("a", "tags")

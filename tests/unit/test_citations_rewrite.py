@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from promptpack import link_citations
+from promptpack import CitationStream, link_citations
 from promptpack.citations import Citation, Rewritten, parse_citations, read_marks, strip, verify_citations
 from promptpack.citations.code import REACH
+from promptpack.citations.link import Linker
 from promptpack.citations.rewrite import units
 from promptpack.errors import OptionError
 
@@ -161,6 +162,29 @@ def test_footnotes_stand_at_the_end_once_each():
         "x [^S1] y [^S1][S3] source_2[^S2].\n\n[^S1]: https://x.example/1\n[^S2]: https://x.example/2"
     )
     assert check("x [S3].").link(URLS, style="footnotes") == "x [S3]."
+
+
+@pytest.mark.parametrize(("answer", "expected"), [
+    ("[S1]([S1, S9])", "[^S1] ([^S1][S9])"), ("[S9]([S1, S2])", "[S9] ([^S1][^S2])"), ("[S1](see x)", "[^S1] (see x)"),
+    ("source_1 ([S1])", "source_1[^S1] ([^S1])"), ("source_1(see x) [S1]", "source_1(see x) [^S1]"),
+    ("- [S1]: x", "- [^S1] : x"), ("[S1]: x", "[^S1] : x"), ("So [S1]: x", "So [^S1]: x"),
+    ("x\n[S1]: y", "x\n[^S1] : y"),
+    ("[S1] (x)", "[^S1] (x)"), ("[S1][S2]: x", "[^S1][^S2]: x"), ("[S1](http://made.up)", "[^S1]"),
+])
+def test_footnotes_make_no_link_and_no_definition_of_what_stands_behind_them(answer, expected):
+    """If it fails, Markdown reads `[^S1](x)` as a link, or `[^S1]: x` as the text of a footnote."""
+    urls = {"S1": "https://x.example/1", "S2": "https://x.example/2"}
+    text = link_citations(answer, urls, style="footnotes")
+    assert text.partition("\n\n[^S")[0] == expected
+    events = CitationStream({"S1": "a", "S2": "b"}).over(answer)
+    assert "".join(Linker(urls, {}, "footnotes").stream(events)) == text
+    assert link_citations(answer, {}, style="footnotes") == answer
+
+
+def test_a_footnote_of_a_native_citation_makes_no_link_either():
+    native = Citation("S1", 0, 5, "It is", "native", (0, 5), ("a",))
+    found = replace(check("It is(free)."), citations=(native,), known=("S1",))
+    assert found.link(URLS, style="footnotes").startswith("It is [^S1] (free).")
 
 
 def test_citations_beside_the_text_become_links_behind_it_and_are_no_marks():

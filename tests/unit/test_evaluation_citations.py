@@ -103,7 +103,7 @@ def test_words_stand_in_for_a_model() -> None:
     ("arguments", "options"),
     [
         (("x", {}, needs()), {}), (([("x", "S1")], {}, needs()), {}), (([("x",)], {}, needs()), {}), (([], {}, 7), {}),
-        (([], {}, needs()), {"most": 0}),
+        (([], {}, needs()), {"most": 0}), (([("x", ["S1"])], None, needs()), {}), (([("x", ["S1"])], 5, needs()), {}),
     ],
 )
 def test_wrong_input_is_named(arguments: Any, options: Any) -> None:

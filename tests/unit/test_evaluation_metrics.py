@@ -20,6 +20,8 @@ from promptpack.evaluation import (
     key_point_recall,
     ndcg,
     position_effectiveness,
+    retrieval_ndcg,
+    retrieval_precision_at_k,
     retrieval_recall_at_k,
     span_recall,
     token_f1,
@@ -76,6 +78,56 @@ def test_recall_grows_with_k(retrieved: list[str], relevant: set[str], k: int) -
     assert retrieval_recall_at_k(retrieved, wanted, 7) == retrieval_recall_at_k(retrieved, wanted)
 
 
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        # Worked out by hand from the formulas of the docstrings.
+        (key_point_recall(["copper", "silver", "tin"], ["a copper pot", "tin"]), 2 / 3),
+        (key_point_recall(["Copper"], ["copper"], case_insensitive=True), 1),
+        (key_point_recall(["Copper"], ["copper"]), 0),
+        (key_point_recall([], ["x"]), 0), (key_point_recall(["x"], []), 0),
+        (key_point_precision(["copper"], ["copper", "x", "y"]), 1 / 3),
+        (key_point_precision([], ["x"]), 0), (key_point_precision(["x"], []), 0),
+        (span_recall(["a b", "b c"], ["x a b y"]), 1 / 2), (span_recall([], []), 0),
+        (position_effectiveness([1, 2, 3]), 2), (position_effectiveness([1, 0, 0, 0]), 1 / (20 / 9)),
+        (position_effectiveness([4]), 4), (position_effectiveness([]), 0), (position_effectiveness([0, 5, 0]), 0),
+        (ndcg([1, 2]), (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))), (ndcg([]), 0), (ndcg([0, 0]), 0),
+        (ndcg([3, 2, 3, 0, 1, 2]), 0.9608081943360617),  # the usual textbook list, with linear gain
+        (retrieval_recall_at_k(["x", "a", "b"], ["a", "b", "c"], 2), 1 / 3), (retrieval_recall_at_k([], ["a"]), 0),
+        (retrieval_recall_at_k(["a"], []), 0),
+        (retrieval_precision_at_k(["x", "a", "b"], ["a", "b", "c"], 2), 1 / 2),
+        (retrieval_precision_at_k([], ["a"]), 0), (retrieval_precision_at_k(["a"], []), 0),
+        (retrieval_ndcg(["x", "a", "b"], {"a": 1, "b": 2, "c": 3}),
+         (1 / math.log2(3) + 2 / 2) / (3 + 2 / math.log2(3) + 1 / 2)),
+        (retrieval_ndcg(["x", "a", "b"], ["a", "b", "c"], 2), (1 / math.log2(3)) / (1 + 1 / math.log2(3))),
+        (retrieval_ndcg(["a", "a"], ["a", "b"]), 1 / (1 + 1 / math.log2(3))),
+        (retrieval_ndcg([], ["a"]), 0), (retrieval_ndcg(["a"], []), 0), (retrieval_ndcg(["a"], {"a": 0}), 0),
+        (exact_match("The Red pot!", ["blue pot", "red pot"]), 1), (exact_match("pot red", ["red pot"]), 0),
+        (exact_match("", []), 0), (exact_match("", [""]), 1),
+        (token_f1("a b c", ["b c d"]), 2 * 2 / (2 + 3)), (token_f1("x x y", ["x z"]), 2 * 1 / (3 + 2)),
+        (token_f1("", ["x"]), 0), (token_f1("", [""]), 1), (token_f1("x", []), 0),
+        (answerability_match("x", ["y"]), 1), (answerability_match("", ["y"]), 0), (answerability_match("", []), 1),
+        (answerability_match("x", []), 0),
+        (faithfulness("the red pot", ["a red kettle"]), 1 / 2), (faithfulness("", ["x"]), 0),
+        (faithfulness("red", []), 0), (faithfulness("the of a", ["the of a"]), 0),
+        (citation_coverage("a red pot", ["a red kettle"]), 2 / 3), (citation_coverage("", []), 0),
+    ],
+)
+def test_the_numbers_are_those_of_the_definitions(found: float, wanted: float) -> None:
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@given(st.lists(st.sampled_from("abcdef"), max_size=8), st.dictionaries(st.sampled_from("abcdxy"), st.integers(0, 3)))
+def test_ndcg_of_ids_is_a_share(retrieved: list[str], gains: dict[str, int]) -> None:
+    """Above 1 or below 0 it is no share of the best; what is missing must cost something."""
+    found = retrieval_ndcg(retrieved, gains)
+    assert 0 <= found <= 1 + 1e-12
+    best = sorted(gains, key=lambda one: -gains[one])
+    assert retrieval_ndcg(best, gains) == pytest.approx(float(any(gains.values())))
+    if any(gain and one not in retrieved for one, gain in gains.items()):
+        assert found < 1
+
+
 def test_recall_reads_sources_and_chunks() -> None:
     assert retrieval_recall_at_k([Source("a", "x"), {"id": "b"}, "c"], ["a", "b", "c"]) == 1
     for k in (-1, math.nan, "2", True):
@@ -120,6 +172,12 @@ def test_a_summary_leaves_out_what_nothing_says() -> None:
     ("call", "name"),
     [
         (lambda: key_point_recall("copper", ["x"]), "key_points"), (lambda: key_point_recall(["x"], [1]), "texts"),
+        (lambda: retrieval_ndcg(["a"], {"a": -1}), "relevant"),
+        (lambda: retrieval_ndcg(["a"], {"a": math.nan}), "relevant"),
+        (lambda: retrieval_ndcg(["a"], "a"), "relevant"), (lambda: retrieval_ndcg([["a"]], ["a"]), "retrieved"),
+        (lambda: retrieval_recall_at_k(["a"], [["a"]]), "relevant"), (lambda: retrieval_ndcg(["a"], ["a"], -1), "k"),
+        (lambda: retrieval_recall_at_k(["a"], [("a", ["S1"])]), "relevant"),
+        (lambda: retrieval_ndcg([("a", ["S1"])], ["a"]), "retrieved"),
         (lambda: ndcg([math.nan]), "scores"), (lambda: ndcg("12"), "scores"), (lambda: exact_match(7, ["x"]), "text"),
         (lambda: token_f1("x", None), "references"), (lambda: faithfulness("x", "text"), "contexts"),
         (lambda: faithfulness("x", ["y"], min_token_length=-1), "min_token_length"),

@@ -58,7 +58,18 @@ def test_a_field_that_differs_somewhere_is_kept(metadata: list[dict[str, str]]) 
 
 def test_a_value_that_cannot_be_shown_is_an_error_as_ever() -> None:
     with pytest.raises(SourceError, match="source 's0': field title"):
-        telling_fields(("title",), hits({"title": ["a"]}, {}))
+        telling_fields(("title",), hits({"title": [{}]}, {}))
+
+
+def test_lists_are_shown_and_told_of() -> None:
+    """If this fails, hits whose section is a list of headings cannot be rendered, or a list is changed in silence."""
+    sources = hits({"section": ["Lamps", "Returns"]}, {"section": ("A",)}, {"section": "B"}, {"other": [1]})
+    payload = PromptBuilder(2000).add_sources(sources).with_question("Why?").render()
+    shown = {one.source.id: one.attributes.get("section") for one in payload.sources}
+    assert shown == {"s0": "Lamps, Returns", "s1": "A", "s2": "B", "s3": None}
+    told = "field section of 's0' and 1 more: a list is shown as one line, with commas between its values"
+    assert told in payload.report.notes
+    assert 'section="Lamps, Returns"' in payload.text
 
 
 def builder(**options: Any) -> PromptBuilder:

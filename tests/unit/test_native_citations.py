@@ -79,6 +79,20 @@ def test_documents_are_told_by_title_or_place_and_cited_words(kind):
     assert label(index=77, cited="nowhere at all") == "document 77"
 
 
+def test_an_unknown_source_is_unknown_whatever_its_title_opens_with():
+    """If it fails, a source that was never sent passes for one whose label its title happens to open with."""
+    label = LABEL["returns#3"]
+    cite = {**found_at("elsewhere#9", 0, "nowhere at all"), "title": f"{label} | Returns"}
+    result = PAYLOAD.verify_response(anthropic((SENTENCES[0], cite)))
+    assert result.unknown == ("elsewhere#9",)
+    assert not result.ok
+    cited = {"start": 0, "end": 5, "sources": [
+        {"type": "document", "id": "elsewhere#9", "document": {"id": "elsewhere#9", "title": f"{label}: Returns"}}]}
+    message = {"content": [{"type": "text", "text": "So it is."}], "citations": [cited]}
+    result = PAYLOAD.verify_response({"message": message})
+    assert result.unknown == ("elsewhere#9",)
+
+
 def test_a_citation_of_a_whole_document_cites_every_passage_of_it():
     """If it fails, a file that was cited without its words is lost, or one passage of it is guessed."""
     annotation = {"type": "file_citation", "file_id": "f1", "filename": "returns.md", "index": 17}

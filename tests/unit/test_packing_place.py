@@ -212,10 +212,17 @@ def test_intent(question, intent):
     assert detect_intent(question) == intent
 
 
-def test_intent_detector_comes_first_and_nonsense_is_passed_over():
+def test_intent_detector_comes_first_and_none_leaves_it_to_the_words():
     assert detect_intent("show the plan", detector=lambda q: "narrative") == "narrative"
-    assert detect_intent("when", detector=lambda q: "poetic") == "temporal"
+    assert detect_intent("when", detector=lambda q: None) == "temporal"
     assert detect_intent(" ", detector=lambda q: "narrative") == "factoid"
+
+
+@pytest.mark.parametrize("answer", ["poetic", "", 3, ["temporal"], True])
+def test_an_unknown_answer_of_the_detector_is_an_error(answer):
+    """If this fails, a detector with a misspelt answer is passed over in silence, and nobody learns of it."""
+    with pytest.raises(OptionError, match=r"intent: unknown value .* Known: None.*, factoid, narrative, temporal"):
+        Auto(intent=lambda q: answer).resolve(sources({}), "when")
 
 
 def test_auto_needs_what_it_sorts_by():

@@ -18,17 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, SourceError
-from promptpack.reading import (
-    HASH_MARK,
-    ID_KEYS,
-    METADATA_KEYS,
-    SCORE_KEYS,
-    TEXT_KEYS,
-    content_id,
-    read_source,
-    read_sources,
-)
+from promptpack.foreign import ID_KEYS, METADATA_KEYS, SCORE_KEYS, TEXT_KEYS
+from promptpack.reading import HASH_MARK, content_id, read_source, read_sources
 from promptpack.source import Cut, Source
 
 ROOT = Path(__file__).parents[2]
@@ -242,6 +235,7 @@ class TestMappings:
             ("updated", "timestamp", 1_700_000_000),
             ("updated", "date", date(2026, 1, 1)),
             *(("document", key, "d") for key in ("document", "doc", "source_id", "sourceId", "ref_doc_id")),
+            *(("document", key, "a.md") for key in ("source", "file_path")),
             *(("position", key, 3) for key in ("position", "index", "sectionIndex")),
             ("score", "score", 0.5),
         ],
@@ -250,6 +244,43 @@ class TestMappings:
         source = one({"text": "x", "metadata": {key: value}})
         assert getattr(source, field) == value
         assert source.metadata[key] == value  # it stays a shown field, too
+
+    def test_the_place_that_it_was_read_from_names_the_document_last(self) -> None:
+        """If it fails, chunks of one file are of no document, or of the file's name where an exact one is known."""
+        meta = {"source": "a.md", "file_path": "/x/a.md", "source_id": "doc"}
+        assert one({"text": "x", "metadata": meta}).document == "doc"
+        assert one({"text": "x", "metadata": {"file_path": "/x/a.md", "source": 3}}).document == "/x/a.md"
+        document = HaystackDocument("h1", "Text.", {"file_path": "/x/a.md"}, 0.5)
+        assert one(document).document == "/x/a.md"
+        bare = SimpleNamespace(
+            id_="n1", node_id="n1", text="Text.", get_content=lambda: "Text.", metadata={"file_path": "/x/a.md"},
+        )
+        assert one(SimpleNamespace(node=bare, score=0.5)).document == "/x/a.md"
+
+    @pytest.mark.parametrize("key", ["distance", "_distance"])
+    def test_an_undeclared_distance_without_a_score_is_an_error(self, key: str) -> None:
+        """If it fails, rows of a vector store are ranked by nothing, or the wrong way round, in silence."""
+        with pytest.raises(SourceError, match=rf"^sources\[1\]: {key}: a distance .*from_mappings") as caught:
+            list(read_sources(["First.", {"id": "a", "text": "x", key: np.float32(0.25)}]))
+        assert (caught.value.index, caught.value.field, caught.value.id) == (1, "distance", "a")
+        with pytest.raises(SourceError, match="a distance"):
+            PromptBuilder(2000).add_sources([{"text": "x", key: 0.5}])
+
+    @pytest.mark.parametrize(
+        "item",
+        [
+            {"text": "x", "distance": 0.25, "score": 0.5}, {"text": "x", "distance": 0.25, "metadata": {"score": 0.5}},
+            ({"text": "x", "distance": 0.25}, 0.5),
+        ],
+    )
+    def test_a_distance_beside_a_score_is_metadata(self, item: Any) -> None:
+        source = one(item)
+        assert (source.score, source.metadata["distance"]) == (0.5, 0.25)
+
+    @pytest.mark.parametrize("value", ["5 km", None, True, float("nan")], ids=str)
+    def test_what_is_no_number_is_no_distance(self, value: Any) -> None:
+        assert one({"text": "x", "distance": value}).score is None
+        assert one({"text": "x", "metadata": {"distance": 0.5}}).score is None
 
     def test_metadata_does_not_replace(self) -> None:
         meta = {"date": "1999", "doc": "e", "index": 9, "score": 0.1}
@@ -575,3 +606,10 @@ def test_deep_metadata_comes_in_as_it_is() -> None:
 def test_zone_of_dates_is_kept() -> None:
     moment = datetime(2026, 3, 1, 9, tzinfo=UTC)
     assert one({"text": "x", "metadata": {"date": moment}}).updated == moment
+
+
+def test_a_text_of_none_is_not_named_as_found():
+    """The message said that `text` was expected and `text` was there."""
+    with pytest.raises(SourceError) as caught:
+        PromptBuilder(window=900).add_sources([{"text": None, "id": "a"}])
+    assert "got 'id'" in str(caught.value)

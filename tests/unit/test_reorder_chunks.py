@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpack import OptionError, Reorderer, Source, SourceError
+from promptpack import OptionError, Reorderer, Rerank, Source, SourceError
 from promptpack import reorder as library
 from promptpack.reorder import (
     Diagnostics,
@@ -32,6 +33,7 @@ from promptpack.reorder import (
     serialize_chunks,
     token_counter_factory,
 )
+from promptpack.reorder.chunks import as_source
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
@@ -334,3 +336,50 @@ def test_diagnostics_are_told_from_other_things() -> None:
     assert is_reorder_diagnostics(Diagnostics().to_dict())
     for other in (None, 7, {}, [], {**Diagnostics().to_dict(), "inputCount": True}):
         assert not is_reorder_diagnostics(other)
+
+
+@pytest.mark.parametrize("metadata", [
+    None, {}, {"timestamp": 5, "sectionIndex": 2.5, "sourceReliability": np.float64(0.5), "document": "d", "k": [1]},
+    {"document": 7, "sourceId": "s", "timestamp": None},
+])
+def test_a_chunk_becomes_the_source_that_it_says(metadata: dict[str, Any] | None) -> None:
+    """Such sources are made without their checks; if it fails, one is made that no check would let pass."""
+    given = {"id": "a", "text": "x", "score": 1, **({} if metadata is None else {"metadata": metadata})}
+    chunk = prepare_chunks([given], "coerce")[0][0]
+    fast = as_source(chunk)
+    names = [one.name for one in fields(Source)]
+    assert fast == Source(**{name: getattr(fast, name) for name in names})
+    assert fast.origin is chunk
+    assert type(fast.reliability) in (float, type(None))
+    assert fast.document == ("d" if metadata and "k" in metadata else None)
+    assert fast.metadata == (chunk.get("metadata") or {})  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: create_otel_hooks(object()), lambda: create_metrics_hooks(5),  # type: ignore[arg-type]
+        lambda: create_metrics_hooks(print, 5),  # type: ignore[arg-type]
+    ],
+    ids=["tracer", "counter", "gauge"],
+)
+def test_hooks_that_cannot_work_are_refused_at_once(make: Any) -> None:
+    """They failed with a bare AttributeError or TypeError in the first call of the reorderer, after all its work."""
+    with pytest.raises(OptionError, match="expected a function"):
+        make()
+
+
+def test_the_place_of_what_contains_itself_is_short() -> None:
+    with pytest.raises(SourceError) as caught:
+        serialize_chunks([cyclic()])
+    assert len(str(caught.value)) < 200
+
+
+def test_adapters_take_a_configuration() -> None:
+    """rag-chunk-reorder's adapters have their options under `config`."""
+    items = [{"content": "a", "score": 0.2}, {"content": "b", "score": 0.9}]
+    assert library.reorder_haystack_documents(items, config={"topK": 1}) == items[1:]
+    with pytest.raises(OptionError, match="reranker: a reranker has to be awaited"):
+        library.reorder_haystack_documents(items, config={"reranker": Rerank(lambda query, sources: [1.0, 2.0])})
+    with pytest.raises(OptionError, match="top_k"):
+        library.reorder_haystack_documents(items, reorderer=Reorderer(), top_k=0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpack import OptionError, Reorderer
-from promptpack.reorder import get_preset, merge_config, reorderer_presets, validate_config
+from promptpack.reorder import detect_query_intent, get_preset, merge_config, reorderer_presets, validate_config
 from promptpack.reorder.options import CHECKS, DEFAULTS, LATE, NAMES, NESTED, camel, snake
 
 SCORES = {"a": 0.9, "b": 0.2, "c": 0.7, "d": 0.5}
@@ -40,14 +40,51 @@ def test_both_spellings_mean_the_same(options: dict[str, Any], same: dict[str, A
     assert Reorderer(**options).config == Reorderer(**same).config
 
 
-def test_a_mapping_is_spelt_as_in_the_reference() -> None:
-    """A configuration file is checked as its own tool checks it: None and other spellings are wrong values."""
-    for config in ({"strategy": "score_spread"}, {"topK": None}, {"weights": {"time": None}}):
+def test_none_is_a_wrong_value_in_a_mapping() -> None:
+    """A configuration file is checked as its own tool checks it."""
+    for config in ({"topK": None}, {"weights": {"time": None}}):
         with pytest.raises(OptionError):
             Reorderer(config)
         with pytest.raises(OptionError):
             validate_config(config)
     assert Reorderer({"topK": 3}, top_k=2).config["top_k"] == 2, "keywords win"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strategy": "preserve_order"}, {"packing": "edge_aware"}, {"deduplicate_keep": "highest_score"},
+        {"score_normalization": "z_score"}, {"max_tokens": 9, "token_counter": "char4"},
+        {"maxTokens": 9, "tokenCounter": "gpt-4o"},
+    ],
+)
+def test_a_mapping_takes_what_keywords_take(options: dict[str, Any]) -> None:
+    """If it fails, an option that works by keyword is refused in a configuration."""
+    assert Reorderer(options).config == Reorderer(**options).config
+
+
+def test_the_check_of_a_configuration_wants_the_spelling_of_the_reference() -> None:
+    for config in ({"strategy": "score_spread"}, {"maxTokens": 5, "tokenCounter": "char4"}):
+        with pytest.raises(OptionError):
+            validate_config(config)
+
+
+def test_a_counter_may_be_named_by_a_model() -> None:
+    """If it fails, who knows the model but not its vocabulary cannot give a budget in tokens."""
+    long = [{**chunk, "text": "hello world " * 20} for chunk in CHUNKS]
+    found = [Reorderer(max_tokens=90, token_counter=name).reorder(long) for name in ("gpt-4o", "o200k_base")]
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+    with pytest.raises(OptionError, match=r"token_counter: unknown value 'gtp-9'.*the name of a known model"):
+        Reorderer(max_tokens=50, token_counter="gtp-9")
+
+
+def test_a_detector_that_answers_something_unknown_is_named() -> None:
+    """If it fails, a router of one's own that is misspelt has no effect, and nothing says so."""
+    reorderer = Reorderer(strategy="auto", auto_strategy={"intent_detector": lambda query: "foo"})
+    with pytest.raises(OptionError, match=r"intent: unknown value 'foo'.*factoid, narrative, temporal"):
+        reorderer.reorder(CHUNKS, "when?")
+    assert detect_query_intent("when?", {"intent_detector": lambda query: "foo"}) == "temporal", "as the reference"
 
 
 @pytest.mark.parametrize(
@@ -135,3 +172,17 @@ def test_merging_checks_nothing() -> None:
 
 def test_the_representation_shows_what_differs() -> None:
     assert repr(Reorderer(top_k=3)) == "Reorderer(top_k=3)"
+
+
+@pytest.mark.parametrize("config", [{"topK": 2}, {"top_k": 2}])
+def test_the_ready_functions_take_a_mapping_as_the_reference_does(config):
+    """Who ports a call would get a TypeError about positional arguments."""
+    from promptpack.reorder import reorder_for_docs_qa, reorder_for_logs
+
+    scored = zip("abc", (0.9, 0.2, 0.7), strict=True)
+    chunks = [{"id": name, "text": f"text {name}", "score": score} for name, score in scored]
+    assert len(reorder_for_docs_qa(chunks, "why?", config)) == 2
+    assert len(reorder_for_logs(chunks, None, config)) == 2
+    assert len(reorder_for_logs(chunks, None, config, top_k=1)) == 1
+    with pytest.raises(OptionError, match="config: expected a mapping"):
+        reorder_for_logs(chunks, None, 3)  # type: ignore[arg-type]

@@ -7,11 +7,13 @@ import pickle
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from promptpack import OptionError, PromptBuilder, Reorderer, Rerank, RerankError, Source
+from promptpack import OptionError, PromptBuilder, Reorderer, Rerank, RerankError, Source, SourceError
+from promptpack.ratings import Scores, put_behind
 
 SOURCES = [Source(name, f"text {name}", 0.5) for name in "abcde"]
 SCORES = {"a": 0.9, "b": 0.2, "c": 0.7}
@@ -193,6 +195,33 @@ def test_a_plain_function_leaves_the_loop_free() -> None:
     assert threads != [threading.main_thread().name]
 
 
+def test_a_function_that_hangs_holds_nobody() -> None:
+    """The threads of a loop's own pool are joined when it ends: then the time limit would be worth nothing."""
+    gate, ended = threading.Event(), threading.Event()
+
+    def hang(query: str, sources: Sequence[Source]) -> list[float]:
+        gate.wait(30)
+        ended.set()
+        return lengths(query, sources)
+
+    try:
+        found = asyncio.run(Rerank(hang, timeout=0.05).apply("q", SOURCES))
+        assert not found.applied
+        assert not ended.is_set()
+    finally:
+        gate.set()
+
+
+@pytest.mark.parametrize("error", [StopIteration("empty"), KeyError("x"), ZeroDivisionError()], ids=repr)
+def test_whatever_a_function_raises_arrives(error: Exception) -> None:
+    """An asyncio future takes no StopIteration: the caller would wait for ever."""
+    def fail(query: str, sources: Sequence[Source]) -> list[float]:
+        raise error
+
+    with pytest.raises(RerankError, match=type(error).__name__):
+        asyncio.run(Rerank(fail, timeout=10).scores("q", SOURCES))
+
+
 @pytest.mark.parametrize(
     ("options", "name"),
     [
@@ -224,9 +253,10 @@ def test_the_builder_packs_by_the_new_scores() -> None:
     payload = asyncio.run(builder().with_rerank(lengths).arender())
     assert [one.rank for one in payload.sources] == [1, 3, 5, 4, 2]
     assert payload.sources[0].source.id == "e"
-    assert payload.report.notes == ()
+    assert payload.report.notes == ("reranked: 5 of 5 sources rated",)
     by_hand = builder()._with(sources=tuple(Source(s.id, s.text, float(ord(s.id))) for s in SOURCES)).render()
-    assert payload.to_dict() == by_hand.to_dict(), "reranking is nothing but other scores"
+    same = replace(payload, report=by_hand.report)
+    assert same.to_dict() == by_hand.to_dict(), "reranking is nothing but other scores"
 
 
 def test_a_reranker_has_to_be_awaited() -> None:
@@ -250,9 +280,72 @@ def test_the_report_says_why_nothing_was_reranked() -> None:
 
 
 def test_steps_are_told_of_the_reranker() -> None:
-    steps: list[str] = []
-    asyncio.run(builder(on_step=lambda step, details: steps.append(step)).with_rerank(lengths).arender())
-    assert steps[0] == "rerank"
+    steps: list[tuple[str, Any]] = []
+    asyncio.run(builder(on_step=lambda *step: steps.append(step)).with_rerank(lengths).arender())
+    assert steps[0] == ("rerank", {"sources": 5, "applied": True, "calls": 1, "rated": 5})
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "order"),
+    [
+        (Scores([0, 9, 8, 7, 0], [False, True, True, True, False]),
+         "reranked: 3 of 5 sources rated; 2 were left out and keep the score that they came with", "bcdae"),
+        (Scores([1, 2, 3, 4, 0.5], [True] * 4 + [False], ignored=1),
+         ("reranked: 4 of 5 sources rated; 1 was left out and keeps the score that it came with; "
+          "1 entry of the answer passed over: for no source, or for one again"), "dcbae"),
+        (Scores([-1, 9, -2, -3, -4], [False, True, False, False, False], behind=True),
+         "reranked: 1 of 5 sources rated; 4 were left out and stand behind the others", "bacde"),
+        (Scores([0.0] * 5, [False] * 5, ignored=2),
+         ("not reranked: the answer rates none of 5 sources; the scores stay as they came; "
+          "2 entries of the answer passed over: for no source, or for one again"), "abcde"),
+    ],
+)
+def test_the_report_says_how_many_were_rated(answer: Scores, said: str, order: str) -> None:
+    """A partial answer mixes two scales, and looked like a full one."""
+    payload = asyncio.run(builder().with_rerank(lambda query, sources: answer).arender())
+    assert payload.report.notes == (said,)
+    assert [one.source.id for one in sorted(payload.sources, key=lambda one: one.rank)] == list(order)
+
+
+def test_what_is_left_out_stays_without_a_score() -> None:
+    """A score of 0 would rank it before what came with a negative one."""
+    sources = [Source("a", "x"), Source("b", "y", -1.0), Source("c", "z", -2.0)]
+    answer = Scores([0.0, 5.0, 0.0], [False, True, False])
+    found = asyncio.run(Rerank(lambda query, given: answer).apply("q", sources))
+    assert [source.score for source in found.sources] == [None, 5.0, -2.0]
+    assert (found.rated, found.unrated) == (1, 2)
+
+
+def test_over_several_batches_all_that_was_left_out_stands_behind() -> None:
+    """Each batch sees its own best only: what one leaves out must not outrank what another one rates."""
+    def rerank(query: str, sources: Sequence[Source]) -> Scores:
+        rated = [source.id in "bd" for source in sources]
+        found = Scores([{"b": 20.0, "d": 0.1}.get(s.id, s.score or 0.0) for s in sources], rated, behind=True)
+        put_behind(found, [source.score for source in sources])
+        return found
+
+    sources = [Source(name, "x", 5.0 + at) for at, name in enumerate("abcd")]
+    found = asyncio.run(Rerank(rerank, batch_size=2).apply("q", sources))
+    assert [source.id for source in sorted(found.sources, key=lambda one: -(one.score or 0))] == ["b", "d", "c", "a"]
+
+
+def test_scores_that_contradict_themselves() -> None:
+    answer = Scores([1.0] * 5, [True])
+    with pytest.raises(RerankError, match="says of 1 sources"):
+        asyncio.run(Rerank(lambda query, sources: answer).scores("q", SOURCES))
+    again = pickle.loads(pickle.dumps(Scores([1.0, 2.0], [True, False], behind=True, ignored=3)))
+    assert (again, again.rated, again.behind, again.ignored) == ([1.0, 2.0], (True, False), True, 3)
+
+
+def test_who_is_told_of_a_failure_may_be_asynchronous() -> None:
+    """A coroutine that nobody awaits would never hear of it."""
+    told: list[Exception] = []
+
+    async def tell(error: Exception) -> None:
+        told.append(error)
+
+    asyncio.run(Rerank(Model(ValueError("broken")), on_error=tell).apply("q", SOURCES))
+    assert [type(error) for error in told] == [RerankError]
 
 
 # The reorderer
@@ -273,13 +366,13 @@ class Library:
         return [1 - (source.score or 0) for source in sources]
 
 
-class Scores:
+class Numbers:
     def rerank(self, chunks: Any, query: str) -> list[float]:
         return [1 - chunk["score"] for chunk in chunks]
 
 
 @pytest.mark.parametrize(
-    "reranker", [Reference(), Library(), Scores(), Rerank(Library()), Rerank(Scores(), batch_size=1)]
+    "reranker", [Reference(), Library(), Numbers(), Rerank(Library()), Rerank(Numbers(), batch_size=1)]
 )
 def test_both_forms_of_reranker_work(reranker: Any) -> None:
     """A reranker called with its arguments swapped would fail, and a failure only keeps the old scores."""
@@ -364,3 +457,53 @@ def test_cancelling_a_reordering_is_no_failure_of_the_reranker() -> None:
 
     asyncio.run(run())
     assert (model.cancelled, errors) == (1, [])
+
+
+class Service:
+    """Rates one chunk of each call and leaves the others out, as a service does that is asked for its best only."""
+
+    def __init__(self, *best: float | None) -> None:
+        self.best = list(best)
+
+    async def rerank(self, query: str, sources: Sequence[Source]) -> Scores:
+        best = self.best.pop(0)
+        found = Scores([source.score or 0.0 for source in sources], [False] * len(sources), behind=True)
+        if best is not None:
+            found[0], found.rated = best, (True, *found.rated[1:])
+            put_behind(found, [source.score for source in sources])
+        return found
+
+
+def test_in_a_reorderer_what_batches_leave_out_stands_behind_too() -> None:
+    """What one batch left out outranked what another one rated, and stood at an edge of the prompt."""
+    scores = {"a": 0.5, "b": 0.8, "c": 0.5, "d": 0.7}
+    chunks = [{"id": name, "text": name, "score": score} for name, score in scores.items()]
+    reorderer = Reorderer(reranker=Service(0.9, 0.3), reranker_batch_size=2)
+    found = asyncio.run(reorderer.areorder(chunks, "q"))
+    assert sorted("abcd", key={chunk["id"]: -chunk["score"] for chunk in found}.__getitem__) == list("acbd")
+
+
+def test_an_answer_that_rates_nothing_is_no_success() -> None:
+    """The diagnostics said that the reranker was applied, though all scores were as they came."""
+    errors: list[Exception] = []
+    reorderer = Reorderer(reranker=Service(None), on_reranker_error=errors.append)
+    found = asyncio.run(reorderer.areorder_with_diagnostics(CHUNKS, "q"))
+    assert (found.diagnostics.reranker_failed, found.diagnostics.reranker_applied) == (True, False)
+    assert "rates none of 3 chunks" in str(errors[0])
+
+
+@pytest.mark.parametrize("call", ["apply", "scores"])
+def test_what_is_to_be_rated_has_to_be_sources(call: str) -> None:
+    """A bare AttributeError came out of the middle of the call."""
+    with pytest.raises(SourceError, match=r"sources\[1\]: expected a Source") as caught:
+        asyncio.run(getattr(Rerank(lengths), call)("q", [SOURCES[0], CHUNKS[0]]))
+    assert caught.value.index == 1
+    with pytest.raises(OptionError, match="query: expected a text or None, got 5"):
+        asyncio.run(Rerank(lengths).apply(5, SOURCES))  # type: ignore[arg-type]
+
+
+def test_a_plain_loop_over_a_stream_does_not_pass_over_its_reranker() -> None:
+    """The old scores came out, as if they were those of the reranker that was given for this very call."""
+    stream = Reorderer().reorder_stream(iter(CHUNKS), "q", reranker=Model())
+    with pytest.raises(OptionError, match="`async for`"):
+        list(stream)

@@ -160,3 +160,29 @@ def test_a_local_model_scores_pairs() -> None:
 
     assert asyncio.run(Rerank(cross_encoder(predict)).scores("q", SOURCES)) == [3.0, 1.0, 2.0]
     assert seen[0] == ("q", "one")
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 404])
+def test_an_address_that_is_another_one_is_named_by_its_status(service: Service, status: int) -> None:
+    """A redirect was reported as broken JSON, without the number that says what is wrong."""
+    service.answer(status, "", Location=service.url)
+    with pytest.raises(RerankError, match=f"answered {status}") as caught:
+        asyncio.run(Cohere("KEY", url=service.url).rerank("q", SOURCES))
+    assert (caught.value.status, caught.value.retryable, len(service.requests)) == (status, False, 1)
+
+
+def test_a_key_that_the_service_repeats_is_not_passed_on(service: Service) -> None:
+    """Errors end up in logs, and in the report of a payload."""
+    service.answer(401, {"message": "invalid key: s3cret-key"})
+    with pytest.raises(RerankError, match="invalid key") as caught:
+        asyncio.run(Jina("s3cret-key", url=service.url).rerank("q", SOURCES))
+    assert "s3cret" not in f"{caught.value} {caught.value.body}"
+
+
+def test_scores_in_rows_of_one_are_taken():
+    """The logits of a model with one output are rows of one number each."""
+    import numpy as np
+
+    sources = [Source("a", "xyz"), Source("b", "x")]
+    for scores in ([[0.5], [0.25]], np.array([[0.5], [0.25]]), np.array([0.5, 0.25]), [0.5, 0.25]):
+        assert cross_encoder(lambda pairs, scores=scores: scores)("why", sources) == [0.5, 0.25]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptpack import PromptBuilder, Rerank, Reranker, RerankError, Source
+from promptpack import OptionError, PromptBuilder, Rerank, Reranker, RerankError, Source
 from promptpack.rerankers import Answer, Cohere, HttpReranker, Jina, Voyage, cross_encoder
 
 pytest.importorskip("httpx", reason="the extra `rerank` is not installed")
@@ -103,7 +103,7 @@ def test_the_scores_of_a_service_rank_the_payload(serve: Serve, kind: type[HttpR
     service = serve(by_length)
     payload = asyncio.run(builder(kind("KEY", url=service.url)).arender())
     assert [one.source.id for one in sorted(payload.sources, key=lambda one: one.rank)] == ["c", "b", "a"]
-    assert not payload.report.notes
+    assert payload.report.notes == ("reranked: 3 of 3 sources rated",)
     assert service.bodies == [{
         "model": kind.MODEL, "query": "May I return it?", "documents": [one.text for one in HITS], **kind.FIXED,
     }]
@@ -124,6 +124,7 @@ def test_batches_are_put_together_in_order(serve: Serve) -> None:
     ("headers", "wait"),
     [
         ({"Retry-After": "7"}, 7.0), ({}, 0.5), ({"Retry-After": "soon"}, 0.5), ({"Retry-After": "9999"}, 60.0),
+        ({"Retry-After": "1.5"}, 1.5),
         ({"Retry-After": "Mon, 30 Nov 2026 10:00:12 GMT", "Date": "Mon, 30 Nov 2026 10:00:00 GMT"}, 12.0),
         ({"Retry-After": "Mon, 30 Nov 2026 09:00:00 GMT", "Date": "Mon, 30 Nov 2026 10:00:00 GMT"}, 0.0),
         ({"Retry-After": "Mon, 30 Nov 2026 10:00:12 GMT"}, 0.5), ({"Retry-After": "-3"}, 0.5),
@@ -163,7 +164,7 @@ def test_a_service_that_stays_down_changes_nothing_and_says_so(serve: Serve, wai
         b"<html>504</html>", b"", b"\xff\xfe", {"results": None}, {"results": {"0": 1}}, {"data": "x"}, [1], "text",
         {"results": [{"index": 0, "relevance_score": "0.9"}]}, {"results": [{"index": 0, "relevance_score": [1]}]},
         {"results": [{"index": 0, "relevance_score": 1e400}]}, {"results": [{"index": 0}]},
-        b'{"results": [{"index": 0, "relevance_score": NaN}]}',
+        b'{"results": [{"index": 0, "relevance_score": NaN}]}', pytest.param(b"[" * 100_000, id="nested"),
     ],
     ids=repr,
 )
@@ -205,6 +206,21 @@ def test_a_service_that_hangs_is_given_up(serve: Serve) -> None:
         gate.set()
 
 
+@pytest.mark.parametrize("url", ["foo://x", "nothing", "http://127.0.0.1:99999/", "http://[bad/", "http://\x00/"])
+def test_an_address_that_is_none(url: str) -> None:
+    """What httpx and the layers below raise is no error of the library, and goes past every handler of it."""
+    with pytest.raises(RerankError, match="the request to the reranker"):
+        asyncio.run(Cohere("KEY", url=url).rerank("q", HITS))
+
+
+@pytest.mark.parametrize("key", ["SECRET\n", "SECRET\u00e9", "SEC RET", "SECRET\x00", " SECRET"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
+    """Keys come from files with a line end; the transport's message holds the whole header."""
+    with pytest.raises(OptionError, match="api_key: expected printable") as caught:
+        Cohere(key)
+    assert "SEC" not in str(caught.value)
+
+
 def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(RerankError, match=r"promptpack-rag\[rerank\]") as caught:
@@ -234,3 +250,26 @@ def test_what_the_service_leaves_out_stands_behind_what_it_names() -> None:
     sources = [Source(f"d{at}", "x", 12.0 - at) for at in range(4)]
     scores = asyncio.run(Cohere("key", top_n=2, send=send).rerank("q", sources))
     assert sorted(range(4), key=lambda at: -scores[at]) == [2, 1, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "not reranked: the answer rates none of 3 sources; the scores stay as they came"),
+        ([(1, 0.8)], "reranked: 1 of 3 sources rated; 2 were left out and keep the score that they came with"),
+        ([(9, 0.8), (-1, 0.7), (1, 0.5), (1, 0.6), (0, 0.1), (2, 0.2)],
+         "reranked: 3 of 3 sources rated; 3 entries of the answer passed over: for no source, or for one again"),
+        ([(7, 0.8)],
+         ("not reranked: the answer rates none of 3 sources; the scores stay as they came; "
+          "1 entry of the answer passed over: for no source, or for one again")),
+    ],
+    ids=["empty", "partial", "odd", "out of range"],
+)
+def test_the_report_says_what_a_service_rated(serve: Serve, rows: list[tuple[int, float]], said: str) -> None:
+    """If it fails, a service that answers with nothing of use looks like one that works."""
+    answer = {"results": [{"index": at, "relevance_score": score} for at, score in rows]}
+    service = serve(lambda body: (200, answer, {}))
+    payload = asyncio.run(builder(Cohere("KEY", url=service.url)).arender())
+    assert payload.report.notes == (said,)
+    limited = asyncio.run(builder(Cohere("KEY", url=service.url, top_n=1)).arender())
+    assert limited.report.notes == (said.replace("keep the score that they came with", "stand behind the others"),)

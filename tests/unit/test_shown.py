@@ -97,6 +97,18 @@ def test_values_that_no_line_can_show(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
+        ([], ""), ((), ""), (["Returns", "Time limit"], "Returns, Time limit"), ((1, 2.0, True), "1, 2, true"),
+        ([" a ", "", None, date(2026, 3, 1), float("nan")], "a, 2026-03-01"), ([np.int64(3), Decimal("1.5")], "3, 1.5"),
+    ],
+)
+def test_a_list_is_one_line(value: Any, text: str) -> None:
+    """If it fails, a title that is a list, as document loaders write it, ends the rendering."""
+    assert shown_field(Source("a", "x"), "section", value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
         (" 2026-03-01 ", "2026-03-01"),
         ("last spring", "last spring"),
         (date(1, 1, 1), "0001-01-01"),
@@ -182,9 +194,10 @@ def test_metadata_stands_in_for_a_field_that_is_empty() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("title", ["a"]),
+        ("title", [["a"]]),
         ("title", {"a": 1}),
-        ("updated", ["2026"]),
+        ("title", {"a"}),
+        ("updated", [{}]),
         ("page", 10**50),
         ("title", b"x"),
         ("position", {}),

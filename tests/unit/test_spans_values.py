@@ -8,6 +8,7 @@ import pytest
 
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.spans_repeats import HALF, Repeats, counted
+from promptpack.packing.spans_text import units
 from promptpack.packing.spans_values import (
     FEATURES,
     below_best,
@@ -153,3 +154,14 @@ def test_the_longer_copy_counts_where_it_says_much_more():
 def test_no_unit_is_worth_nothing_at_all():
     """If this fails, room is left unused although a source could fill it."""
     assert counted([[1e-300]], [["x"]], ["d"], Repeats()) == [[2]]
+
+
+def test_a_long_chunk_does_not_outweigh_the_others_by_its_length() -> None:
+    """A whole manual in one chunk would take the room of the passages that answer."""
+    answer = candidate("answer", "Returns are free for 30 days. Money comes back within 6 days.", 0.9, 1)
+    manual = candidate("manual", "A part of the lamp that returns is listed here. " * 120, 0.5, 2)
+    texts = [[one.text[a:b] for a, b in units(one.text)] for one in (answer, manual)]
+    asked = "For how many days are returns free?"
+    short, long = (sum(own) for own in valued(features([answer, manual], texts, asked)))
+    assert short > 0.5 > long
+    assert sum(map(sum, valued(features([answer, manual], texts, "What is a part?")))) == pytest.approx(1)

@@ -32,12 +32,12 @@ WRITTEN: dict[str, set[str]] = {
         "class", "role", "aria-label", "x", "y", "width", "height", "viewbox", "preserveaspectratio", "aria-hidden",
     },
     "rect": {"class", "width", "height"}, "text": {"class", "x", "y", "dx", "dy", "text-anchor"},
-    "line": {"class", "x1", "x2", "y1", "y2"}, "polyline": {"points"}, "circle": {"cx", "cy", "r"},
+    "line": {"class", "x1", "x2", "y1", "y2"}, "polyline": {"points", "class"}, "circle": {"cx", "cy", "r"},
     "div": {"class", "dir", "role", "tabindex", "aria-label"},
     "table": set(), "caption": {"class"}, "thead": set(), "tbody": set(), "tr": set(),
     "th": {"scope", "class"}, "td": {"class"}, "span": {"class", "title", "id", "dir"}, "bdi": set(), "br": set(),
     "button": {"type", "hidden", "aria-pressed", "data-list"}, "details": {"id", "open"}, "summary": set(),
-    "dl": set(), "dt": set(), "dd": {"dir"}, "mark": {"class", "title"},
+    "dl": set(), "dt": set(), "dd": {"dir"}, "mark": {"class", "title"}, "del": set(),
 }
 OURS = re.compile(r"[a-z]+(?:-[a-z0-9]+)*(?: [a-z]+(?:-[a-z]+)*)*\Z")  # every class and id
 
@@ -64,6 +64,8 @@ class Read(HTMLParser):
         self.texts: list[str] = []   # of every <div class="text ...">
         self.raw: dict[str, list[str]] = {name: [] for name in RAW}
         self.data = ""
+        self.inner: list[tuple[str, str | None, str]] = []  # of every <mark> and <del>
+        self.open: list[int] = []
         self.feed(text)
         self.close()
         if self.stack:
@@ -75,6 +77,9 @@ class Read(HTMLParser):
             self.faults.append(f"an attribute twice: {tag} {attrs}")
         if tag not in VOID:
             self.stack.append(self.elements[-1])
+        if tag in ("mark", "del"):
+            self.open.append(len(self.inner))
+            self.inner.append((tag, dict(attrs).get("class"), ""))
         if tag == "div" and "text" in (dict(attrs).get("class") or "").split():
             self.texts.append("")
 
@@ -82,6 +87,8 @@ class Read(HTMLParser):
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in ("mark", "del"):
+            self.open.pop()
         if not self.stack or self.stack.pop()[0] != tag:
             self.faults.append(f"</{tag}> closes something else")
 
@@ -92,6 +99,13 @@ class Read(HTMLParser):
         if any(tag == "div" and "text" in (attrs.get("class") or "") for tag, attrs in self.stack):
             odd = any(attrs.get("class") == "odd" for _, attrs in self.stack)
             self.texts[-1] += f"[{data}]" if odd else data
+            for at in self.open:
+                tag, class_, before = self.inner[at]
+                self.inner[at] = (tag, class_, before + (f"[{data}]" if odd else data))
+
+    def marked(self, tag: str, class_: str | None = None) -> list[str]:
+        """Return the texts of the elements of a class."""
+        return [text for name, of, text in self.inner if name == tag and (class_ is None or of == class_)]
 
     def handle_comment(self, data: str) -> None:
         self.faults.append(f"a comment: {data[:40]}")
@@ -347,6 +361,35 @@ def test_the_notebook_form_is_short_and_has_neither_style_nor_script() -> None:
     assert len(text) < 8_000
 
 
+LONG = (
+    "Our shop was founded in 1987 by two sisters. You can return any lamp within 45 days of delivery [S7]. "
+    "Our staff are happy to help. <b>Parking</b> is behind the building & free\u202e."
+)
+
+
+def test_what_was_left_out_of_a_source_is_shown_beside_what_was_sent() -> None:
+    """If it fails, the page of a payload of spans does not show which sentences of a source the model sees."""
+    builder = PromptBuilder(Window(165, answer=50)).with_packing(select="spans")
+    made = builder.add_sources([Source("a", LONG, 0.9)]).with_question("How long can I return a lamp?").render()
+    one = made.sources[0]
+    assert one.ranges
+    assert one.text != LONG
+    found = check(page(made))
+    start, end = one.ranges[0]
+    assert found.texts[0] == LONG.replace("\u202e", "[U+202E]"), "the whole text, in order"
+    assert found.marked("mark", "kept") == [LONG[start:end].replace("\u202e", "[U+202E]")]
+    assert "".join(found.marked("del")) == (LONG[:start] + LONG[end:]).replace("\u202e", "[U+202E]")
+    assert f"characters {start}-{end} of {len(LONG)}" in found.data
+    assert f"({start}-{end} of {len(LONG)})" in compact(made)
+    again = Payload.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert page(again) == page(made), "the stored payload has the text, too"
+
+
+def test_a_whole_source_is_not_marked() -> None:
+    found = check(page(PromptBuilder(2_000).add_sources([Source("a", LONG)]).with_question("Why?").render()))
+    assert not [tag for tag, attrs in found.elements if tag == "del" or attrs.get("class") == "kept"]
+
+
 # Contrast, by the formula of WCAG 2.2 (relative luminance of sRGB).
 def luminance(colour: str) -> float:
     parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -375,7 +418,8 @@ def test_text_has_contrast(number: int) -> None:
     colours = {**PALETTES[0], **PALETTES[number]}
     texts = [
         *((name, ground) for name in ("text", "quiet", "link", "good", "bad", "warn") for ground in ("back", "panel")),
-        ("on-label", "label"), ("on-said", "said"), ("on-odd", "odd"), ("on-light", "free"), ("on-light", "margin"),
+        ("text", "kept"), ("on-label", "label"), ("on-said", "said"), ("on-odd", "odd"), ("on-light", "free"),
+        ("on-light", "margin"),
         *(("on-part", part) for part in PARTS),
     ]
     for text, ground in texts:

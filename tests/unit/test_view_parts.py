@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpack import Budget, Payload, PromptBuilder, Source
+from promptpack import Budget, Cut, Payload, PromptBuilder, Source
 from promptpack.citations import verify_citations
 from promptpack.errors import OptionError
+from promptpack.packing.trim import shorten
 from promptpack.view import account
 from promptpack.view.account import cells, count, further, window_parts
 from promptpack.view.answer import answer_runs, checked
 from promptpack.view.curve import points
 from promptpack.view.facts import facts, kept_back
+from promptpack.view.kept import ranges, sent_part, stretches
 from promptpack.view.runs import Span, labelled, line, literal, runs, said
 
 TOKENS = st.integers(0, 5_000)
@@ -132,6 +135,67 @@ def test_points_stand_where_their_tokens_do() -> None:
     assert points(()) == []
     odd = [dataclasses.replace(one, tokens=size) for one, size in zip(sources, (-5, 10**400, 0), strict=False)]
     assert len(points(odd)) == 3
+
+
+@pytest.mark.parametrize("count_", [1, 2, 3, 40])
+def test_the_pieces_of_the_sources_make_up_the_curve(count_: int) -> None:
+    """If it fails, one source or two stand in the drawing as if they took no room."""
+    found = points(payload_of(count_).sources)
+    ends = []
+    for one in found:
+        places = [float(pair.split(",")[0]) for pair in one.piece.split()]
+        assert places == sorted(places)
+        assert places[0] < float(one.left.rstrip("%")) < places[-1]
+        ends.append((places[0], places[-1]))
+    assert ends[0][0] < 5
+    assert ends[-1][1] > 95
+    assert all(0 < start - end < 1.2 for (_, end), (start, _) in pairwise(ends))
+
+
+@given(st.lists(st.integers(-2, 14), max_size=6), st.text("ab ", max_size=12))
+def test_ranges_are_believed_where_they_can_be(edges: list[int], whole: str) -> None:
+    """If it fails, a stored payload that was edited ends in an error, or a text is shown twice or out of order."""
+    one = payload_of(1).sources[0]
+    pairs = tuple(zip(edges[::2], edges[1::2], strict=False))
+    odd = dataclasses.replace(one, source=Source("a", whole), text="x", ranges=pairs)
+    told = stretches(odd)
+    assert "".join(piece.text for piece in told) == (whole if told else "")
+    assert all(whole[piece.start:piece.end] == piece.text for piece in told)
+    assert bool(told) <= (pairs == tuple(sorted(pairs)))
+    assert sent_part(odd)
+
+
+WHOLE = "One is here. Two is there. Three is \u2026 nowhere. Four ends it."
+
+
+@pytest.mark.parametrize(("keep", "text", "wanted"), [
+    ("start", "One is here. \u2026", [(0, 12)]), ("start", "One is", [(0, 6)]),
+    ("end", "\u2026 Four ends it.", [(47, 60)]), ("ends", "One is \u2026 ends it.", [(0, 6), (52, 60)]),
+    ("relevant", "\u2026 Two is there. \u2026", [(13, 26)]), ("relevant", "\u2026 is \u2026", []),
+    ("relevant", "\u2026 Two is there. Three is \u2026 nowhere. \u2026", [(13, 46)]),
+    ("start", "Something else \u2026", []), ("start", "", []), ("start", "\u2026", []), ("start", WHOLE, []),
+])
+def test_a_cut_text_is_found_in_its_source(keep: Any, text: str, wanted: list[tuple[int, int]]) -> None:
+    """If it fails, the page says that another part of a source was sent than that which was."""
+    one = dataclasses.replace(payload_of(1).sources[0], source=Source("a", WHOLE, cut=Cut(keep)), text=text)
+    assert list(ranges(one)) == wanted
+    bare = dataclasses.replace(one, source=Source("a", WHOLE, cut=Cut(keep, marker="")), text="One is here.")
+    assert ranges(bare) == ((0, 12),)
+
+
+@given(st.lists(st.sampled_from(["One is here. ", "Two! ", "a ", "\u2026 ", "\n"]), min_size=1).map("".join),
+       st.sampled_from(["start", "end", "ends", "relevant"]), st.integers(1, 40))
+def test_what_is_found_of_a_cut_text_was_sent(text: str, keep: Any, limit: int) -> None:
+    cut = Cut(keep)
+    sent = shorten(text, limit, cut, len, question="is one here?")
+    one = dataclasses.replace(payload_of(1).sources[0], source=Source("a", text, cut=cut), text=sent)
+    assert all(text[start:end] in sent for start, end in ranges(one))
+
+
+def test_a_range_of_all_of_it_is_the_whole() -> None:
+    one = payload_of(1).sources[0]
+    whole = dataclasses.replace(one, ranges=((0, len(one.source.text)),))
+    assert (ranges(whole), sent_part(whole), stretches(whole)) == ((), "", [])
 
 
 def test_facts_tell_what_there_is() -> None:

@@ -53,12 +53,25 @@ def test_every_source_is_a_line_where_all_are_asked_for() -> None:
     assert len(rows) == LISTED
 
 
+def test_what_was_sent_of_a_source_has_a_column() -> None:
+    """If it fails, the terminal does not tell which part of a source the model sees."""
+    made = payload()
+    assert "characters sent" not in shown(made)
+    first, *others = made.sources
+    part = dataclasses.replace(first, text=first.source.text[5:8], ranges=((5, 8),))
+    text = shown(dataclasses.replace(made, sources=(part, *others)))
+    row = next(line for line in text.splitlines() if f" {first.label} " in line)
+    assert "characters sent" in text
+    assert f"5-8 of {len(first.source.text)}" in row
+    assert text.count(" all ") == len(others)
+
+
 def test_what_was_left_out_and_changed_is_told() -> None:
     """If it fails, a drop, an escape or a note is silent."""
     made = payload()
     report = dataclasses.replace(made.report, notes=("a note",), escaped=(("c1", "close", 2),) * (LISTED + 1))
     text = shown(dataclasses.replace(made, report=report))
-    for told in ("empty", "1 sources not sent", "note: a note", "escaped in c1: 2 close", "and in 1 more"):
+    for told in ("empty", "1 source not sent", "note: a note", "escaped in c1: 2 close", "and in 1 more"):
         assert told in text
 
 

@@ -96,7 +96,7 @@ def changes(given: Given) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any
         if options != "library defaults":
             raise ValueError(f"unknown options {options!r}")
         options = {}
-    packing: dict[str, Any] = {}
+    packing: dict[str, Any] = {"select": "top"}  # the default that the cases were written for
     settings: dict[str, Any] = {}
     chunk: dict[str, Any] = {}
     for name, value in options.items():
@@ -126,8 +126,7 @@ def builder(given: Given, **more: Any) -> PromptBuilder:
         Window(given["window"], answer=given.get("reserve", 0), margin=0), counter=case_counter(given),
         **settings | more,
     )
-    if packing:
-        built = built.with_packing(**packing)
+    built = built.with_packing(**packing)
     if "system" in given:
         built = built.with_system(given["system"])
     built = built.add_history(given.get("history") or [])

@@ -57,11 +57,11 @@ def truncate_twice(given: Given) -> Run:
 
 def fit_sections(given: Given) -> Run:
     """Render the sections as the parts of a payload that they are named after."""
-    from promptpack import PromptBuilder, Source, Window
+    from promptpack import Packing, PromptBuilder, Source, Window
 
     def build(one: Given) -> Any:
         window = Window(one["window"], answer=one["reserve"], margin=0)
-        builder = PromptBuilder(window, counter=case_counter(one))
+        builder = PromptBuilder(window, counter=case_counter(one), packing=Packing())
         for section in one["sections"]:
             name, text = section["name"], section["text"]
             if name == "system":

@@ -7,21 +7,20 @@ under another name are filled from metadata where they hold a number.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from golden_notation import COMPARATORS, DETECTORS, plain
+from golden_reorder_notation import read
 from vector_files import Vector
 
 if TYPE_CHECKING:
     from promptpack import Source
-    from promptpack.packing import Auto, Candidate
+    from promptpack.packing import Auto
 
 CHOSEN_NAMES = {"Spread": "scoreSpread", "DocumentOrder": "preserveOrder", "Chronological": "chronological"}
 KEEP = {"highestScore": "best", "highest_score": "best", "first": "first", "last": "last"}
-NORMALIZE = {"none": "none", "minMax": "minmax", "zScore": "zscore", "softmax": "softmax"}
 AUTO_OPTIONS = {
     "temporalTimestampCoverageThreshold": "temporal_coverage",
     "narrativeSourceCoverageThreshold": "document_coverage",
@@ -29,11 +28,6 @@ AUTO_OPTIONS = {
     "temporalQueryTerms": "temporal_terms", "narrativeQueryTerms": "narrative_terms",
     "intentDetector": "intent",
 }
-
-
-def known(names: Mapping[str, str], given: Any) -> Any:
-    """Translate a name; what is no name of theirs becomes what is none of the library's either."""
-    return names.get(given, f"unknown {given}") if isinstance(given, str) else given
 
 
 def finite(value: Any) -> float | None:
@@ -157,77 +151,36 @@ def order_groups(vector: Vector) -> Any:
 
 
 def score_chunks(vector: Vector) -> Any:
-    from promptpack.packing import Scoring
+    from promptpack.reorder import score_chunks_with_options
 
-    weights, given = vector["input"]["weights"], options(vector)
-    scoring = Scoring(
-        weights["similarity"], weights["time"], weights["section"], weights["sourceReliability"],
-        normalize=known(NORMALIZE, given.get("scoreNormalization", "none")),
-        temperature=given.get("scoreNormalizationTemperature", 1.0),
-    )
-    return {"priorityScores": scoring([source(chunk) for chunk in chunks(vector)])}
+    found = score_chunks_with_options(chunks(vector), vector["input"]["weights"], options(vector))
+    return {"priorityScores": [chunk["priorityScore"] for chunk in found]}  # type: ignore[index]
 
 
 def trigram_similarity(vector: Vector) -> Any:
-    from promptpack.packing.similarity import trigram_similarity as similarity
+    from promptpack.reorder import trigram_similarity as similarity
 
     return similarity(vector["input"]["a"], vector["input"]["b"])
 
 
-def candidates(sources: list[Source]) -> list[Candidate]:
-    """Return candidates in input order, ranked by score."""
-    from promptpack.packing import Candidate
-    from promptpack.packing.ranking import rank_order
-
-    order = rank_order([one.score for one in sources], [one.id for one in sources], tie="input")
-    ranks = {index: rank for rank, index in enumerate(order, 1)}
-    return [Candidate.of(one, index, ranks[index]) for index, one in enumerate(sources)]
-
-
-def _deduplicated(vector: Vector, mode: str) -> list[Candidate]:
-    from promptpack.packing import Dedup
-    from promptpack.packing.dedup import deduplicate
-    from promptpack.packing.intake import admit, keep_apart
-
-    found, given = plain(vector["input"]["chunks"]), options(vector)
-    policy = Dedup(
-        given.get("threshold", 1.0), known(KEEP, given.get("keep", "highestScore")), guard_numbers=False, fold=False,
-        length_bucket=given.get("lengthBucketSize"), max_candidates=given.get("maxCandidates"),
-    )
-    # Repeated ids are no fault here; they are told apart as the builder does it.
-    sources = keep_apart([source(chunk) for chunk in found]) if isinstance(found, list) else found
-    admitted = admit(sources, given.get("validationMode", mode)).sources
-    return deduplicate(candidates(list(admitted)), policy).kept
-
-
 def deduplicate_chunks(vector: Vector) -> Any:
-    return {"ids": [one.source.origin["id"] for one in _deduplicated(vector, "strict")]}  # type: ignore[index]
+    from promptpack.reorder import deduplicate_chunks as deduplicated
+
+    return {"ids": [chunk["id"] for chunk in deduplicated(chunks(vector), options(vector))]}  # type: ignore[index]
 
 
 def deduplicate_chunks_unsafe(vector: Vector) -> Any:
-    kept = _deduplicated(vector, "coerce")
-    found = [one.source.origin["id"] for one in kept]  # type: ignore[index]
-    return {"ids": found, "scores": [one.score for one in kept]}
+    from promptpack.reorder import deduplicate_chunks_unsafe as deduplicated
+
+    found: list[Any] = deduplicated(chunks(vector), options(vector))
+    return {"ids": [chunk["id"] for chunk in found], "scores": [chunk["score"] for chunk in found]}
 
 
 def rerank_with_diversity(vector: Vector) -> Any:
-    from promptpack.packing import Diversity
-    from promptpack.packing.diversity import diversify, priorities
+    from promptpack.reorder import rerank_with_diversity as reranked
 
-    found, given = chunks(vector), options(vector)
-    sources = [replace(source(chunk), score=priority(chunk)) for chunk in found]
-    if not given.get("enabled", False):
-        return {"ids": [chunk["id"] for chunk in found], "priorityScores": [one.score for one in sources]}
-    policy = Diversity(
-        given.get("lambda", 0.7), given.get("sourceDiversityWeight", 0.15), given.get("sourceField", "sourceId"),
-        given.get("maxCandidates"),
-    )
-    order = diversify(candidates(sources), policy)
-    picked = len(found) if policy.max_candidates is None else policy.max_candidates
-    return {
-        "ids": [one.source.id for one in order],
-        "priorityScores": priorities([one.score or 0.0 for one in order], picked),
-    }
+    found: list[Any] = reranked(chunks(vector), options(vector))
+    return {"ids": [chunk["id"] for chunk in found], "priorityScores": [chunk["priorityScore"] for chunk in found]}
 
 
 def _auto(vector: Vector) -> Auto:
@@ -245,7 +198,10 @@ def _auto(vector: Vector) -> Auto:
 
 
 def detect_query_intent(vector: Vector) -> Any:
-    return _auto(vector).find_intent(plain(vector["input"]).get("query"))
+    from promptpack.reorder import detect_query_intent as detected
+
+    config = options(vector).get("config", "default")
+    return detected(plain(vector["input"]).get("query"), {} if config == "default" else read(config))
 
 
 def metadata_coverage(vector: Vector) -> Any:

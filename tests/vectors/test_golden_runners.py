@@ -171,11 +171,11 @@ DEVIATING: dict[str, tuple[dict[str, Any], Any]] = {
     "D01": ({"function": "trigram_similarity", "input": {"a": EMOJI + "ab", "b": EMOJI + "abc"}}, 0.25),
     "D06": (
         {
-            "function": "rerank_with_diversity", "options": {"enabled": True, "maxCandidates": 1},
-            "input": {"chunks": [chunk("a", 9.5), chunk("b", 7.5)]},
-            "expected": {"ids": ["a", "b"], "priorityScores": [1.0000095, 7.5]},
+            "function": "rerank_with_diversity", "options": {"enabled": True, "maxCandidates": 2},
+            "input": {"chunks": [chunk("a", 9.5), chunk("b", 8.5, "u"), chunk("c", 7.5)]},
+            "expected": {"ids": ["a", "b", "c"], "priorityScores": [2.0000095, 1.0000085, 7.5]},
         },
-        {"ids": ["a", "b"], "priorityScores": [1.0000095, 7.5]},
+        {"ids": ["a", "b", "c"], "priorityScores": [2.0000095, 1.0000085, 7.5]},
     ),
     "D14": (
         {
@@ -184,7 +184,13 @@ DEVIATING: dict[str, tuple[dict[str, Any], Any]] = {
         },
         {"priorityScores": [-1, -1]},
     ),
-    "D18": ({"function": "deduplicate_chunks", "input": {"chunks": [chunk("a", None)]}}, {"ids": []}),
+    "D18": (
+        {
+            "function": "reorder_haystack_documents", "options": {},
+            "input": {"items": [{"content": "a", "score": None}, {"content": "b", "score": 0.5}]},
+        },
+        {"order": [0, 1]},
+    ),
     "D29": (
         {
             "function": "detect_query_intent", "options": {"config": {}}, "input": {"query": "when?"},

@@ -1,0 +1,98 @@
+"""Builders to compare, from a file: a TOML file with a table for each, or a Python file that makes some.
+
+    [fold]
+    window = 8192
+
+    [mine]
+    window = 8192
+    system = "You help customers."
+    packing = { place = "best_last", select = "top", top_k = 9 }
+
+    [by-curve]
+    packing = { place = "curve:curve.json" }
+
+Keys are those of `PromptBuilder`, and `system`; `packing` takes those of `Packing` that are names or numbers. In
+`place`, "curve:FILE" is a curve measured before; its path is relative to the file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from promptpack.builder import PromptBuilder
+from promptpack.errors import OptionError, PromptpackError, quote
+from promptpack.files import read_text
+
+_KEYS = ("window", "model", "template", "counter", "escape", "fields", "system", "packing")
+
+
+def read_builders(path: str, window: int = 8192) -> dict[str, PromptBuilder]:
+    """Return the builders of a file by name, in its order; `window` is for tables without one.
+
+    A Python file is run, and every `PromptBuilder` that it names at its top is taken. Raises OptionError, which names
+    the file and the builder, for what makes none.
+    """
+    found = _from_python(path) if path.endswith(".py") else _from_toml(path, window)
+    if not found:
+        raise OptionError(f"{quote(path, 200)}: holds no builder", name="compare", given=path)
+    return found
+
+
+def _from_toml(path: str, window: int) -> dict[str, PromptBuilder]:
+    try:
+        data = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise OptionError(f"{quote(path, 200)}: broken TOML: {error}", name="compare", given=path) from error
+    found = {}
+    for name, table in data.items():
+        try:
+            found[name] = _builder(table, window, Path(path).parent)
+        except PromptpackError as error:
+            error.args = (f"{quote(path, 200)}: {quote(name)}: {error}",)
+            raise
+    return found
+
+
+def _builder(table: Any, window: int, folder: Path) -> PromptBuilder:
+    if not isinstance(table, Mapping):
+        raise OptionError(f"expected a table, got {quote(table)}", name="compare", given=table)
+    given = dict(table)
+    for key in given:
+        if key not in _KEYS:
+            raise OptionError.unknown("key", key, _KEYS)
+    packing = given.pop("packing", {})
+    system = given.pop("system", None)
+    if not isinstance(packing, Mapping):
+        raise OptionError(f"packing: expected a table, got {quote(packing)}", name="packing", given=packing)
+    if isinstance(given.get("fields"), list):
+        given["fields"] = tuple(given["fields"])
+    if isinstance(given.get("template"), str) and (folder / given["template"]).is_dir():
+        given["template"] = folder / given["template"]
+    builder = PromptBuilder(given.pop("window", window), **given).with_system(system)
+    return builder.with_packing(**{key: _value(key, value, folder) for key, value in packing.items()})
+
+
+def _value(key: str, value: Any, folder: Path) -> Any:
+    if key == "place" and isinstance(value, str) and value.startswith("curve:"):
+        from promptpack.curves import PositionCurve
+        from promptpack.packing.curve import Curve
+
+        return Curve(PositionCurve.load(folder / value.removeprefix("curve:")))
+    return value
+
+
+def _from_python(path: str) -> dict[str, PromptBuilder]:
+    names: dict[str, Any] = {"__name__": "builders", "__file__": path}
+    try:
+        # The user's own file, named on the command line, like a module that is imported.
+        exec(compile(read_text(path), path, "exec"), names)  # noqa: S102
+    except PromptpackError:
+        raise
+    except Exception as error:
+        raise OptionError(
+            f"{quote(path, 200)}: {type(error).__name__}: {quote(str(error))}", name="compare", given=path
+        ) from error
+    return {name: value for name, value in names.items() if isinstance(value, PromptBuilder)}

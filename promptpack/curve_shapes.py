@@ -1,0 +1,87 @@
+"""The shapes that a curve over the position can have, as plain functions of x, and the fit of a quadratic."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from math import fsum, isfinite
+from numbers import Real
+
+
+def finite(value: object) -> bool:
+    """Tell whether a value is a number, neither a truth value nor infinite.
+
+    >>> finite(0.5), finite(True), finite(float("nan")), finite("1")
+    (True, False, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond the range of a float
+        return False
+
+
+def parabolas(start: float, middle: float, inner: float, end: float) -> Callable[[float], float]:
+    """Return the curve of two parabolas from `start` at x = 0 and `end` at x = 1, level where they meet.
+
+    p = inner + (edge - inner) * ((x - middle) / (x_edge - middle))^2, with 0 < middle < 1.
+
+    >>> curve = parabolas(0.75, 0.5, 0.55, 0.65)
+    >>> curve(0.0), curve(0.5), curve(1.0)
+    (0.75, 0.55, 0.65)
+    """
+
+    def p(x: float) -> float:
+        if x < middle:
+            return inner + (start - inner) * ((x - middle) / middle) ** 2
+        return inner + (end - inner) * ((x - middle) / (1.0 - middle)) ** 2
+
+    return p
+
+
+def linear(places: Sequence[float], values: Sequence[float]) -> Callable[[float], float]:
+    """Return the curve that goes straight from point to point, and level outside of them; places ascend strictly.
+
+    >>> linear([0.25, 0.75], [0.5, 1.0])(0.5)
+    0.75
+    """
+    last = len(places) - 1
+
+    def p(x: float) -> float:
+        at = bisect_right(places, x) - 1
+        if at < 0:
+            return values[0]
+        if at >= last:
+            return values[last]
+        return values[at] + (values[at + 1] - values[at]) * (x - places[at]) / (places[at + 1] - places[at])
+
+    return p
+
+
+def least_squares(places: Sequence[float], values: Sequence[float]) -> tuple[float, float, float] | None:
+    """Return a, b, c of the parabola a + b x + c x^2 with the least sum of squared distances to the points.
+
+    By polynomials that are orthogonal over the places, which keeps the rounding small. None where the places (three
+    or more different ones) lie so close that the numbers do not tell them apart.
+
+    >>> [round(one, 9) for one in least_squares([0, 0.5, 1], [1, 0.25, 0])]
+    [1.0, -2.0, 1.0]
+    """
+    n = len(places)
+    centre = fsum(places) / n
+    first = [x - centre for x in places]
+    spread = fsum(u * u for u in first)
+    if not spread:
+        return None
+    skew = fsum(u * u * u for u in first) / spread
+    second = [u * u - skew * u - spread / n for u in first]
+    width = fsum(w * w for w in second)
+    if not width:
+        return None
+    slope = fsum(u * p for u, p in zip(first, values, strict=True)) / spread
+    bend = fsum(w * p for w, p in zip(second, values, strict=True)) / width
+    # p = mean + slope u + bend (u^2 - skew u - spread / n), with u = x - centre
+    constant, rise = fsum(values) / n - bend * spread / n, slope - bend * skew
+    fitted = constant - rise * centre + bend * centre**2, rise - 2 * bend * centre, bend
+    return fitted if all(map(isfinite, fitted)) else None

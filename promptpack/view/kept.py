@@ -1,0 +1,98 @@
+"""What of a source's text was sent, and what was not: for pages that show both."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptpack.packing.trim import MARKERS
+from promptpack.view.account import count
+
+if TYPE_CHECKING:
+    from promptpack.payload import PackedSource
+
+
+_PIECES = 64  # of a cut text that are looked for
+
+
+class Stretch(NamedTuple):
+    """A stretch of a source's text: whether it was sent, and where it stands, in characters."""
+
+    sent: bool
+    text: str
+    start: int
+    end: int
+
+
+def ranges(one: PackedSource) -> tuple[tuple[int, int], ...]:
+    """Return where what was sent stands in the source's text; empty where all was sent, or where it cannot be told.
+
+    A selection of spans says it itself; the pieces of a text that was cut are found between its marks. Ranges that are
+    not in order, or out of the text, are not believed: a stored payload may have been edited.
+    """
+    whole = one.source.text
+    found = one.ranges or _found(one)
+    edges = [edge for pair in found for edge in pair]
+    fits = all(0 <= edge <= len(whole) for edge in edges) and all(one <= other for one, other in pairwise(edges))
+    return found if fits and found != ((0, len(whole)),) else ()
+
+
+def _found(one: PackedSource) -> tuple[tuple[int, int], ...]:
+    """Return where the pieces of a cut text stand; empty where one is nowhere, or in several places."""
+    whole, text, cut = one.source.text, one.text, one.source.cut
+    if cut is None or text == whole:
+        return ()
+    mark = (MARKERS[cut.keep] if cut.marker is None else cut.marker).strip()
+    parts = text.split(mark) if mark else [text]
+    if len(parts) > _PIECES:
+        return ()
+    found: list[tuple[int, int]] = []
+    at = 0
+    for number, part in enumerate(parts):
+        piece = part.strip()
+        if not piece:
+            continue
+        if number == 0 and whole.startswith(part.rstrip()):  # no mark before it: the start
+            start = len(part) - len(part.lstrip())
+        elif number == len(parts) - 1 and whole.endswith(part.lstrip()):  # no mark behind it: the end
+            start = len(whole) - len(part.lstrip())
+        else:
+            start = whole.find(piece, at)
+            if start < 0 or whole.find(piece, start + 1) >= 0:
+                return ()
+        end = start + len(piece)
+        if found and whole[found[-1][1]:start].strip() == mark:  # a sign of the text itself
+            start = found.pop()[0]
+        found.append((start, end))
+        at = end
+    return tuple(found)
+
+
+def stretches(one: PackedSource) -> list[Stretch]:
+    """Return the source's text in stretches that were sent or not, in order; empty where all of it was sent.
+
+    >>> from promptpack import PromptBuilder, Source, Cut
+    >>> long = Source("a", "One is here. Two is there. " * 40, cut=Cut(keep="start"))
+    >>> sent = PromptBuilder(200, counter="words").add_sources([long]).with_question("Why?").render().sources[0]
+    >>> [(piece.sent, piece.start == 0) for piece in stretches(sent)]
+    [(True, True), (False, False)]
+    """
+    whole = one.source.text
+    found: list[Stretch] = []
+    at = 0
+    for start, end in ranges(one):
+        found += [Stretch(False, whole[at:start], at, start)] if start > at else []
+        found += [Stretch(True, whole[start:end], start, end)] if end > start else []
+        at = end
+    return [*found, Stretch(False, whole[at:], at, len(whole))] if found and at < len(whole) else found
+
+
+def sent_part(one: PackedSource) -> str:
+    """Say which part of a source was sent, "120-340 of 812"; empty for the whole."""
+    if one.text == one.source.text:
+        return ""
+    found = ranges(one)
+    if not found:
+        return "not its whole text"
+    told = ", ".join(f"{count(start)}-{count(end)}" for start, end in found)
+    return f"{told} of {count(len(one.source.text))}"

@@ -1,0 +1,49 @@
+"""Completion in the shell: click's, with file names where files are asked for."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from promptpack.cli import main
+
+
+def completed(args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    found = ShellComplete(main, {}, "promptpack", "_PROMPTPACK_COMPLETE").get_completions(args, incomplete)
+    return [(one.type, one.value) for one in found]
+
+
+@pytest.mark.parametrize("command", ["render", "pack", "count", "verify", "explain", "eval", "batch"])
+def test_arguments_complete_to_files(command):
+    """A shell that uses click's completion offers nothing at all where a parameter does not say what it is."""
+    assert ("file", "pay") in completed([command], "pay")
+
+
+def test_every_option_that_names_a_file_completes_to_files():
+    """An option that was added without it would be the one that does not complete."""
+    missing = []
+    for name, command in main.commands.items():
+        for option in command.params:
+            named = {"output", "history_file", "report", "html", "models", "payload_file", "payloads", "plot", "dead"}
+            if option.name in named and isinstance(option.type, click.types.StringParamType):
+                found = option.shell_complete(click.Context(command), "x")
+                if [one.type for one in found] != ["file"]:
+                    missing.append(f"{name} --{option.name}")
+    assert missing == []
+
+
+def test_commands_and_choices_complete():
+    assert ("plain", "verify") in completed([], "ver")
+
+
+@pytest.mark.parametrize(
+    ("option", "start", "expected"),
+    [
+        ("--select", "sp", ["spans"]), ("--place", "best_f", ["best_first"]), ("--dedup", "mer", ["merge"]),
+        ("--escape", "spot", ["spotlight"]), ("--template", "claude-", ["claude-native"]),
+    ],
+)
+def test_values_complete_to_the_names_that_there_are(option, start, expected):
+    """Names kept in a second list would go out of date."""
+    assert [value for _, value in completed(["render", option], start)] == expected
