@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from promptpack.errors import OptionError, RerankError, quote
 from promptpack.packing.ranking import is_finite
 from promptpack.ratings import Scores, put_behind
+from promptpack.refused import asked_wait, said
 from promptpack.source import Source
 
 LONGEST_BODY = 200
@@ -160,21 +161,7 @@ async def send_with_httpx(url: str, headers: Mapping[str, str], body: Mapping[st
         raise RerankError(
             f"the request to the reranker cannot be made: {type(error).__name__}: {quote(str(error))}", retryable=False
         ) from error
-    return Answer(answer.status_code, answer.text, _asked(answer.headers))
-
-
-def _asked(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that `Retry-After` asks for: a number, or a date as seen from the answer's own `Date`."""
-    asked = headers.get("retry-after", "")
-    if asked.replace(".", "", 1).isdecimal():  # whole numbers by the standard; some services send fractions
-        return float(asked)
-    from email.utils import parsedate_to_datetime
-
-    try:
-        wait = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("date", ""))
-    except (TypeError, ValueError):  # one of them is no date, or only one has a time zone
-        return None
-    return max(wait.total_seconds(), 0.0)
+    return Answer(answer.status_code, answer.text, asked_wait(answer.headers))
 
 
 def _is_good(answer: Answer) -> bool:
@@ -184,9 +171,9 @@ def _is_good(answer: Answer) -> bool:
 def _read(answer: Answer, name: str, count: int) -> tuple[dict[int, float], int]:
     """Return the scores by index, and how many entries are for no document, or for one again (the last counts)."""
     if not _is_good(answer):
-        said = _message(answer.text)[:LONGEST_BODY]
+        told = said(answer.text)[:LONGEST_BODY]
         error = RerankError(
-            f"{name}: the service answered {answer.status}: {quote(said)}", status=answer.status, body=said
+            f"{name}: the service answered {answer.status}: {quote(told)}", status=answer.status, body=told
         )
         if answer.retry_after is not None:
             error.retry_after = answer.retry_after  # type: ignore[attr-defined]  # `Rerank` asks for it
@@ -216,20 +203,3 @@ def _read(answer: Answer, name: str, count: int) -> tuple[dict[int, float], int]
                 )
             found[index] = float(score)
     return found, len(rows) - len(found)
-
-
-def _message(text: str) -> str:
-    """Return what an error body says: its `message`, `error` or `msg`, else the whole of it."""
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    if isinstance(body, str):
-        return body
-    for key in ("message", "error", "msg", "detail"):
-        said = body.get(key) if isinstance(body, Mapping) else None
-        if isinstance(said, Mapping):
-            said = said.get("message")
-        if isinstance(said, str):
-            return said
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "promptpack"
 # From the bottom up; a name stands for a module or a package with everything in it.
 LAYERS = (
     ("version", "errors", "quick", "wellformed", "curve_shapes"),
-    ("source", "protocols", "plain_data", "text_sites", "native_form", "curves", "ratings", "foreign"),
+    ("source", "protocols", "plain_data", "text_sites", "native_form", "curves", "ratings", "foreign", "refused"),
     (
         "packing", "tokens", "escape", "labels", "window", "message", "messages", "history", "citations", "reading",
         "shape", "views", "shapes_in", "summary", "rerank",

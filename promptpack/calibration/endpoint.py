@@ -15,6 +15,7 @@ from typing import Any
 from promptpack.calibration.errors import EndpointError
 from promptpack.errors import OptionError, quote
 from promptpack.packing.ranking import is_finite
+from promptpack.refused import asked_wait, said
 
 LONGEST_BODY = 200
 LONGEST_WAIT = 60.0     # seconds between two tries, whatever is asked for
@@ -104,10 +105,10 @@ class Endpoint:
 
 def _read(url: str, status: int, text: str, headers: Mapping[str, str]) -> Any:
     if status >= 300:  # redirects included: a key must not follow them
-        said = message(text)
+        told = said(text)
         hint = "; addresses of such endpoints mostly end in /v1" if status == 404 and "/v1/" not in url else ""
         raise EndpointError(
-            f"{url}: answered {status}: {quote(said)}{hint}", status=status, body=said[:LONGEST_BODY],
+            f"{url}: answered {status}: {quote(told)}{hint}", status=status, body=told[:LONGEST_BODY],
             retryable=status in _AGAIN or (status >= 500 and status != 501), retry_after=asked_wait(headers),
         )
     try:
@@ -116,40 +117,6 @@ def _read(url: str, status: int, text: str, headers: Mapping[str, str]) -> Any:
         raise EndpointError(
             f"{url}: expected JSON, got {quote(text)}", status=status, body=text[:LONGEST_BODY]
         ) from error
-
-
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that `Retry-After` asks for: a number, or a date as seen from the answer's own `Date`.
-
-    >>> asked_wait({"retry-after": "2"}), asked_wait({})
-    (2.0, None)
-    """
-    asked = headers.get("retry-after", "").strip()
-    if asked.isascii() and asked.replace(".", "", 1).isdecimal():
-        return float(asked)
-    from email.utils import parsedate_to_datetime
-
-    try:
-        wait = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("date", ""))
-    except (TypeError, ValueError):  # one of them is no date, or only one has a time zone
-        return None
-    return max(wait.total_seconds(), 0.0)
-
-
-def message(text: str) -> str:
-    """Return what the body of an error says: its `error.message` or the like, else the whole of it.
-
-    >>> message('{"error": {"message": "no such model"}}')
-    'no such model'
-    """
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    for key in ("error", "message", "detail"):
-        if isinstance(said, Mapping) and key in said:
-            said = said[key]
-    return said if isinstance(said, str) else text
 
 
 def _wrong(name: str, expected: str, given: object) -> OptionError:
