@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from fake_endpoint import Model, serving
 
-from promptpack.calibration.endpoint import Endpoint, asked_wait, message
+from promptpack.calibration.endpoint import Endpoint
 from promptpack.calibration.errors import EndpointError
 from promptpack.calibration.forms import ChatForm
 from promptpack.calibration.measures import ExactMatch, LogLikelihood
 from promptpack.calibration.spelling import answer_tokens
 from promptpack.errors import OptionError, TemplateRenderError
+from promptpack.refused import asked_wait, said
 
 pytest.importorskip("httpx")
 MESSAGES = [{"role": "user", "content": "Who?"}]
@@ -95,12 +96,12 @@ def test_what_retry_after_asks_for(headers: dict[str, str], seconds: float | Non
     assert asked_wait(headers) == seconds
 
 
-@pytest.mark.parametrize(("body", "said"), [
+@pytest.mark.parametrize(("body", "told"), [
     ('{"error": {"message": "a"}}', "a"), ('{"error": "b"}', "b"), ('{"detail": "c"}', "c"), ("plain", "plain"),
-    ('{"error": {"message": {"x": 1}}}', '{"error": {"message": {"x": 1}}}'), ("[" * 5000, "[" * 5000),
+    ('{"error": {"message": {"x": 1}}}', '{"error":{"message":{"x":1}}}'), ("[" * 5000, "[" * 5000),
 ])
-def test_what_the_body_of_an_error_says(body: str, said: str) -> None:
-    assert message(body) == said
+def test_what_the_body_of_an_error_says(body: str, told: str) -> None:
+    assert said(body) == told
 
 
 @pytest.mark.parametrize(("tokens", "answer", "made", "span"), [
