@@ -244,7 +244,9 @@ def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
     process = subprocess.Popen(command, start_new_session=True, **options)
     end = time.monotonic() + 30
     part = tmp_path / "out.jsonl.part"
-    while not (part.exists() and part.stat().st_size) and time.monotonic() < end:
+    sizes: set[int] = set()
+    while len(sizes - {0}) < 2 and time.monotonic() < end:  # with the second chunk, the first is sure to be counted
+        sizes.add(part.stat().st_size if part.exists() else 0)
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: all processes of the group
     _, talk = process.communicate(timeout=60)
