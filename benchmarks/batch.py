@@ -161,9 +161,9 @@ def middle(runs: list[tuple[float, float, float, float]]) -> tuple[float, float,
 def targets(rows: int, starts: dict[str, float], found: dict[str, tuple[float, float, float, float]]) -> Iterator[str]:
     """What is asked of the engines, as far as they were run."""
     if {"loop", "1"} <= set(found):
-        yield f"1 worker, rows per CPU second of the plain loop: {found['loop'][0] / found['1'][0]:.2f} (0.9 or more)"
+        yield f"1 worker, rows per CPU second of the plain loop: {found['loop'][0] / found['1'][0]:.3f} (0.9 or more)"
     if {"1", "2"} <= set(found):
-        yield f"2 workers, times the speed of 1: {found['1'][1] / found['2'][1]:.2f} (1.7 or more, on two free cores)"
+        yield f"2 workers, times the speed of 1: {found['1'][1] / found['2'][1]:.3f} (1.7 or more, on two free cores)"
     for what in ("1", "2"):
         if what in found:
             _, _, first, second = found[what]

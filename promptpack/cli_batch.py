@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from promptpack.batch.chunks import LARGEST_ROW
 from promptpack.cli_common import as_files, as_names, packing_of, reported
 from promptpack.errors import OptionError, PromptpackError, SourceError
 
@@ -62,7 +63,7 @@ FORMATS = (
 @click.option("--shard-size", type=int, metavar="BYTES", help="Of a task of Ray, or of a file of a folder.  [16 MB up]")
 @click.option("--resume", is_flag=True, help="Go on with a run that was ended.")
 @click.option("--restart", is_flag=True, help="Begin anew although a run was not finished.")
-@click.option("--max-row-bytes", type=int, default=32_000_000, show_default=True, help="A longer row is a bad one.")
+@click.option("--max-row-bytes", type=int, default=LARGEST_ROW, show_default=True, help="A longer row is a bad one.")
 @click.option("--price", type=float, help="The price of a million tokens of input, for the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @reported

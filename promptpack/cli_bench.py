@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from promptpack.cli_common import emit, reported
+from promptpack.cli_common import as_files, emit, reported
 
 
 @click.group()
@@ -46,7 +46,8 @@ def select(items: int, budget: int, trials: int, seed: int) -> None:
 @bench.command()
 @click.option("--items", type=int, default=20, show_default=True, help="Candidates in each trial.")
 @click.option("--budget", type=int, default=1024, show_default=True, help="Tokens for the sources.")
-@click.option("--curve", help="A file with a measured curve; without one an illustrative curve is used.")
+@click.option("--curve", help="A file with a measured curve; without one an illustrative curve is used.",
+              shell_complete=as_files)
 @_options
 @reported
 def position(items: int, budget: int, trials: int, seed: int, curve: str | None) -> None:

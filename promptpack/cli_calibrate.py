@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from promptpack.cli_common import as_files, as_names, emit, reported
 from promptpack.errors import OptionError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from promptpack.calibration.probes import Probe
 
 OUT = "curve.json"
+_OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a comparison has none of these
 
 
 @click.command()
@@ -79,10 +81,12 @@ def calibrate(
     from promptpack.calibration.endpoint import Endpoint
     from promptpack.calibration.forms import ChatForm
 
+    for name in _OF_CURVES if compare else ():
+        if click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise OptionError(f"--{name}: there is none of a comparison", name=name, given=compare)
     for file in plot:
-        if not file.endswith((".svg", ".html")) or compare:
-            told = "there is none of a comparison" if compare else f"expected a file .svg or .html, got {file!r}"
-            raise OptionError(f"--plot: {told}", name="plot", given=file)
+        if not file.endswith((".svg", ".html")):
+            raise OptionError(f"--plot: expected a file .svg or .html, got {file!r}", name="plot", given=file)
     endpoint = Endpoint(base_url, model, _key(api_key_env), timeout, retries)
     kept = Path(journal or f"{out or compare or OUT}.probes.jsonl")
     _begin(kept, resume, restart)
@@ -127,9 +131,10 @@ def _compare(
         found = compared(probes, endpoint, replace(asking, on_done=done))
     for remark in found.remarks:
         click.echo(remark, err=True)
-    emit(found.to_markdown())
+    figures = found.to_markdown()
+    emit(figures)
     if out:
-        emit(found.to_markdown() + "\n", out)
+        emit(figures + "\n", out)
 
 
 def _builder(model: str, window: int | None, template: str | None, answer: int) -> PromptBuilder:

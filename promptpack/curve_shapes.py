@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import fsum, isfinite
+from math import isfinite
 from numbers import Real
 
 
@@ -62,26 +62,15 @@ def linear(places: Sequence[float], values: Sequence[float]) -> Callable[[float]
 def least_squares(places: Sequence[float], values: Sequence[float]) -> tuple[float, float, float] | None:
     """Return a, b, c of the parabola a + b x + c x^2 with the least sum of squared distances to the points.
 
-    By polynomials that are orthogonal over the places, which keeps the rounding small. None where the places (three
-    or more different ones) lie so close that the numbers do not tell them apart.
+    By numpy, over the places scaled to -1 to 1, which keeps the rounding small. None where the places (three or more
+    different ones) lie so close that the numbers do not tell them apart.
 
     >>> [round(one, 9) for one in least_squares([0, 0.5, 1], [1, 0.25, 0])]
     [1.0, -2.0, 1.0]
     """
-    n = len(places)
-    centre = fsum(places) / n
-    first = [x - centre for x in places]
-    spread = fsum(u * u for u in first)
-    if not spread:
-        return None
-    skew = fsum(u * u * u for u in first) / spread
-    second = [u * u - skew * u - spread / n for u in first]
-    width = fsum(w * w for w in second)
-    if not width:
-        return None
-    slope = fsum(u * p for u, p in zip(first, values, strict=True)) / spread
-    bend = fsum(w * p for w, p in zip(second, values, strict=True)) / width
-    # p = mean + slope u + bend (u^2 - skew u - spread / n), with u = x - centre
-    constant, rise = fsum(values) / n - bend * spread / n, slope - bend * skew
-    fitted = constant - rise * centre + bend * centre**2, rise - 2 * bend * centre, bend
-    return fitted if all(map(isfinite, fitted)) else None
+    from numpy.polynomial import Polynomial
+
+    fitted, (_, rank, _, _) = Polynomial.fit(places, values, 2, full=True)
+    found = [float(one) for one in fitted.convert().coef]
+    constant, slope, bend = found + [0.0] * (3 - len(found))  # numpy leaves out zeros at the end
+    return (constant, slope, bend) if rank == 3 and isfinite(constant + slope + bend) else None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpack.batch.codecs import need_arrow
-from promptpack.batch.rows import Columns, Failure, custom_id, filled, known_id, parse_line, read_row
+from promptpack.batch.rows import Columns, Failure, check_builder, custom_id, filled, known_id, parse_line, read_row
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.message import Message
 from promptpack.message import to_openai as plain_message
@@ -72,8 +72,7 @@ def pack_batch(
     pa = need_arrow()
     if not isinstance(batch, pa.RecordBatch | pa.Table):
         raise OptionError(f"batch: expected a RecordBatch or a Table, got {quote(batch)}", name="batch", given=batch)
-    if builder.rerank is not None:
-        raise OptionError("rerank: a batch does not await a reranker; rerank before", name="rerank", given=None)
+    check_builder(builder)
     found = Columns.of(columns)
     wanted = (found.question, found.sources) if line is None else (line,)
     for name in wanted:

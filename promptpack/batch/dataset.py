@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptpack.batch.arrow import pack_batch
-from promptpack.batch.rows import Columns
+from promptpack.batch.rows import Columns, check_builder
 from promptpack.errors import OptionError, quote
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def pack_dataset(
     out in their order; it is set for this dataset and what is made of it. options: for `Dataset.map_batches`, as
     num_cpus or concurrency; an actor pool of all processors leaves none to read with, and waits forever.
 
-    Raises OptionError for what is no dataset of Ray Data, and where ray is not installed.
+    Raises OptionError for what is no dataset of Ray Data, and for options that cannot be.
     """
     if not callable(getattr(ds, "map_batches", None)) or not callable(getattr(ds, "repartition", None)):
         raise OptionError(f"ds: expected a ray.data.Dataset, got {quote(ds)}", name="ds", given=ds)
@@ -48,8 +48,7 @@ def pack_dataset(
         ):
             raise OptionError(f"{name}: expected a whole number from {least}, got {quote(value)}", name=name,
                               given=value)
-    if builder.rerank is not None:
-        raise OptionError("rerank: a batch does not await a reranker; rerank before", name="rerank", given=None)
+    check_builder(builder)
     if rows_per_block is not None:
         ds = ds.repartition(target_num_rows_per_block=rows_per_block)
     if preserve_order:

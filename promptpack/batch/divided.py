@@ -16,7 +16,7 @@ from promptpack.batch.journal import State
 from promptpack.batch.options import Options, StoppedError
 from promptpack.batch.outputs import Lock
 from promptpack.batch.parts import Parts, fingerprint
-from promptpack.batch.run import Watch, beside_path, can_be_written, job_for, plan_of
+from promptpack.batch.run import Watch, beside_path, can_be_written, job_for, no_older, plan_of
 from promptpack.batch.seen import Seen
 from promptpack.batch.shard import Shard, check_size
 from promptpack.batch.sinks import Folder, OneFile
@@ -85,11 +85,8 @@ def _to_file(
                 )
             journal.unlink()
         parts = Parts(beside_path(out, "parts"), _SUFFIXES[job.codec])
-        if plan.older() and not options.restart and not parts.begun():
-            raise OptionError(
-                f"split: {plan.older()[-1]} is there from an earlier run; remove its parts, or choose another name",
-                name="split", given=True,
-            )
+        if not options.restart and not parts.begun():
+            no_older(plan)
         known = fingerprint(files, job, ["file", options.largest_row])
         shards = parts.begin(functools.partial(divide, source, size), known, restart=options.restart)
         for path in plan.older(".part"):
@@ -152,7 +149,7 @@ def _gathered(
     paths = {one.name: str(one.absolute()) for one in files}  # the folder may have been moved since
     shards = [replace(one, path=paths[Path(one.path).name]) for one in shards]
     with closing(Seen(parts.folder / "ids")) as seen:
-        gather = Gather(parts, shards, sink, seen, options.on_error)
+        gather = Gather(parts, shards, sink, seen, options.on_error, options.largest_row)
         there = parts.complete()
         told = Summary()
         for number in sorted(there):

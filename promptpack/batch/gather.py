@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from promptpack.batch.chunks import Raw
+from promptpack.batch.chunks import LARGEST_ROW, Raw
 from promptpack.batch.dead import dead_line
 from promptpack.batch.listing import read_listing, repeated
 from promptpack.batch.options import RowError
@@ -25,13 +27,15 @@ _TOGETHER = 1000  # ids that are looked up together
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part as it goes into the result. leave: which of its lines to leave out, from 0. dead: its dead letters."""
+    """A part as it goes into the result. leave: which of its lines to leave out, from 0. dead: its dead letters, to be
+    taken once: all of a large part need not fit in memory.
+    """
 
     number: int
     out: Path
     labels: Path
     leave: frozenset[int]
-    dead: list[bytes]
+    dead: Iterator[bytes]
 
 
 class Sink(Protocol):
@@ -44,7 +48,8 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class Gather:
-    """Takes parts in order. on_error: "raise" stops at the first bad row of the input.
+    """Takes parts in order. on_error: "raise" stops at the first bad row of the input. largest_row: as the parts
+    were made with it.
 
     A row whose id an earlier row of the input has becomes a dead letter, in whichever parts the two are, and rows are
     numbered through each file, so that the result is what one process makes of the whole.
@@ -55,6 +60,7 @@ class Gather:
     sink: Sink
     seen: Seen
     on_error: str = "dead-letter"
+    largest_row: int = LARGEST_ROW
     summary: Summary = field(default_factory=Summary)
     taken: int = 0
     _files: list[tuple[int, Shard]] = field(default_factory=list)  # the row before the first of each, and the file
@@ -69,8 +75,8 @@ class Gather:
         shift = 0 if shard.group is not None else self.summary.rows - before  # rows of this file
         lost = self._repeated(number, before + shift)
         dead = self._dead(number, shard, shift, {each: failure for each, (_, failure) in lost.items()})
-        if dead and self.on_error == "raise":
-            _raise(dead[0], shard)
+        if self.on_error == "raise" and (first := next(dead, None)) is not None:
+            _raise(first, shard)
         self.sink.put(Part(
             number, self.parts.file(number), self.parts.file(number, "labels"),
             frozenset(at for at, _ in lost.values()), dead,
@@ -92,20 +98,21 @@ class Gather:
 
     def _named(self, row: int) -> str:
         """Return how a row of the input is called: its number in its file, and the file where there are several."""
-        before, shard = next(one for one in reversed(self._files) if one[0] < row)
+        before, shard = self._files[bisect_left(self._files, row, key=lambda one: one[0]) - 1]
         return f"{row - before} of {shard.name}" if shard.name else str(row - before)
 
-    def _dead(self, number: int, shard: Shard, shift: int, lost: dict[int, Failure]) -> list[bytes]:
-        path = self.parts.file(number, "dead")
-        found: list[tuple[int, bytes]] = []
-        if path.exists():
-            with path.open("rb") as file:
-                for line in file:
-                    said = json.loads(line)
-                    found.append((said["line"], _said(said, shift, shard)))
-        for raw in _rows(shard, lost):
-            found.append((raw.number, _said(json.loads(dead_line(raw, lost[raw.number])), shift, shard)))
-        return [line for _, line in sorted(found, key=lambda one: one[0])]
+    def _dead(self, number: int, shard: Shard, shift: int, lost: dict[int, Failure]) -> Iterator[bytes]:
+        """Yield the dead letters of a part in the order of its rows; both kinds come in that order."""
+        made = _letters(self.parts.file(number, "dead"))
+        more = (json.loads(dead_line(raw, lost[raw.number])) for raw in self._rows(shard, lost))
+        for said in merge(made, more, key=lambda one: int(one["line"])):
+            yield _said(said, shift, shard)
+
+    def _rows(self, shard: Shard, wanted: dict[int, Failure]) -> Iterator[Raw]:
+        """Yield rows of a shard as they came, by reading it again."""
+        if wanted:
+            for chunk in shard.chunks(BytesIO(), largest=self.largest_row):
+                yield from (raw for raw in chunk.read() if raw.number in wanted)
 
     def _totals(self, number: int, lost: set[int]) -> Summary:
         whole = self.parts.summary(number)
@@ -122,17 +129,17 @@ class Gather:
         return found
 
 
-def _rows(shard: Shard, wanted: dict[int, Failure]) -> Iterator[Raw]:
-    """Yield rows of a shard as they came, by reading it again."""
-    if wanted:
-        for chunk in shard.chunks(BytesIO()):
-            yield from (raw for raw in chunk.read() if raw.number in wanted)
+def _letters(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what the dead letters of a part say."""
+    if path.exists():
+        with path.open("rb") as file:
+            yield from map(json.loads, file)
 
 
-def _said(said: dict[str, object], shift: int, shard: Shard) -> bytes:
+def _said(said: dict[str, Any], shift: int, shard: Shard) -> bytes:
     """Return a dead letter with the number that the row has in its file, and the file where there are several."""
-    line: dict[str, object] = {"file": shard.name} if shard.name else {}
-    line |= said | {"line": int(str(said["line"])) + shift}
+    line: dict[str, Any] = {"file": shard.name} if shard.name else {}
+    line |= said | {"line": said["line"] + shift}
     return json.dumps(line, ensure_ascii=True, default=str).encode() + b"\n"
 
 

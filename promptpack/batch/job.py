@@ -11,10 +11,20 @@ from typing import Any, NamedTuple
 from promptpack.batch.chunks import Chunk, Raw
 from promptpack.batch.codecs import codec_for
 from promptpack.batch.formats import Format, Wanted, beside, checked, line
-from promptpack.batch.rows import Columns, Failure, Row, custom_id, filled, known_id, parse_line, read_row
+from promptpack.batch.rows import (
+    Columns,
+    Failure,
+    Row,
+    check_builder,
+    custom_id,
+    filled,
+    known_id,
+    parse_line,
+    read_row,
+)
 from promptpack.batch.tally import Tally
 from promptpack.builder import PromptBuilder
-from promptpack.errors import OptionError, SourceError, quote
+from promptpack.errors import SourceError
 from promptpack.payload import Payload
 from promptpack.templates import TemplateSet
 
@@ -71,15 +81,7 @@ class Job:
     largest: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.builder, PromptBuilder):
-            raise OptionError(
-                f"builder: expected a PromptBuilder, got {quote(self.builder)}", name="builder", given=self.builder
-            )
-        if self.builder.rerank is not None:
-            raise OptionError(
-                "rerank: a batch does not await a reranker; rerank before, and give the scores with the sources",
-                name="rerank", given=self.builder.rerank,
-            )
+        check_builder(self.builder)
         template = self.builder.template
         if template is not None and not isinstance(template, TemplateSet):  # read once: a run has one template
             object.__setattr__(self, "builder", self.builder.with_template(TemplateSet.of(template)))

@@ -82,18 +82,22 @@ class Journal:
 
     def write(self, state: State) -> None:
         """Replace the journal as a whole."""
-        text = json.dumps({"format": FORMAT, "job": self.job, "state": state.to_dict()})
-        fresh = self.path.with_name(self.path.name + ".new")
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self.path)
-        sync_folder(self.path.parent)
+        write_whole(self.path, {"format": FORMAT, "job": self.job, "state": state.to_dict()})
 
     def remove(self) -> None:
         """Delete the journal: the run is over."""
         self.path.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, data: Any) -> None:
+    """Write a file of JSON that is there as a whole or not at all."""
+    fresh = path.with_name(f"{path.name}.new")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(data))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

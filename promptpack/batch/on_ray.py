@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from promptpack.batch.divided import Engine, here
@@ -100,7 +101,8 @@ def _tasks(
     running: dict[Any, int] = {}
     try:
         while True:
-            for number in _next(waiting, (most or AHEAD * _processors(ray)) - len(running)):
+            room = (most or AHEAD * _processors(ray)) - len(running)
+            for number in islice(waiting, max(0, room)):  # a cluster may have shrunk
                 running[task.options(name=f"promptpack {number}").remote(held, number, shards[number])] = number
             if not running:
                 return
@@ -114,14 +116,6 @@ def _tasks(
     finally:
         for one in running:
             ray.cancel(one, force=True)
-
-
-def _next(waiting: Iterator[int], room: int) -> Iterator[int]:
-    for _ in range(room):
-        number = next(waiting, None)
-        if number is None:
-            return
-        yield number
 
 
 def _processors(ray: Any) -> int:

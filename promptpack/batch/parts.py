@@ -11,7 +11,6 @@ node that was taken for dead was not, therefore do no harm: both give the same b
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -23,7 +22,7 @@ from typing import Any
 
 from promptpack.batch.chunks import LARGEST_ROW
 from promptpack.batch.job import Job
-from promptpack.batch.journal import digest, identity, sync_folder
+from promptpack.batch.journal import digest, identity, sync_folder, write_whole
 from promptpack.batch.outputs import beside_name
 from promptpack.batch.run import pack_shard
 from promptpack.batch.shard import Shard
@@ -148,14 +147,3 @@ class Parts:
 def fingerprint(files: Sequence[Path], job: Job, more: Sequence[Any]) -> str:
     """Return a digest of all that decides what the parts hold."""
     return digest([[[one.name, *identity(str(one))] for one in files], job, *more])
-
-
-def write_whole(path: Path, data: Any) -> None:
-    """Write a file of JSON that is there as a whole or not at all."""
-    fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(data, file)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    sync_folder(path.parent)

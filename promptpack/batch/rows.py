@@ -180,6 +180,17 @@ def known_id(data: object, columns: Columns) -> str | None:
         return None
 
 
+def check_builder(builder: object) -> None:
+    """OptionError for what is no builder that rows can share."""
+    if not isinstance(builder, PromptBuilder):
+        raise OptionError(f"builder: expected a PromptBuilder, got {quote(builder)}", name="builder", given=builder)
+    if builder.rerank is not None:
+        raise OptionError(
+            "rerank: a batch does not await a reranker; rerank before, and give the scores with the sources",
+            name="rerank", given=builder.rerank,
+        )
+
+
 def filled(builder: PromptBuilder, row: Row) -> PromptBuilder:
     """Return the builder with a row's parts added; what a row does not bring stays as the builder has it."""
     made = builder.with_question(row.question)

@@ -140,6 +140,15 @@ def plan_of(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
     return Plan(out, job.codec, beside, dead, (kind.rows, kind.bytes) if options.split else None)
 
 
+def no_older(plan: Plan) -> None:
+    """OptionError where there are parts of an output from an earlier run, which would stand among the new ones."""
+    if found := plan.older():
+        raise OptionError(
+            f"split: {found[-1]} is there from an earlier run; remove its parts, or choose another name",
+            name="split", given=True,
+        )
+
+
 def beside_path(out: Path, ending: str) -> Path:
     """Return the name of a file that a run keeps beside its output as long as it lasts."""
     return out.with_name(f"{out.name}.{ending}")
@@ -177,11 +186,8 @@ def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
             f"output: {journal.path} tells of a run that was not finished; go on with --resume, or begin anew with "
             "--restart", name="output", given=str(plan.out),
         )
-    if plan.older() and not options.restart:
-        raise OptionError(
-            f"split: {plan.older()[-1]} is there from an earlier run; remove its parts, or choose another name",
-            name="split", given=True,
-        )
+    if not options.restart:
+        no_older(plan)
     journal.remove()
     for path in plan.older(".part"):
         path.unlink()

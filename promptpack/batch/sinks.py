@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from typing import Any
 from promptpack.batch.codecs import codec_for, open_lines
 from promptpack.batch.gather import Part
 from promptpack.batch.job import Done, Made
-from promptpack.batch.journal import State
+from promptpack.batch.journal import State, write_whole
 from promptpack.batch.outputs import Outputs, Plan, beside_name, complete, staged
-from promptpack.batch.parts import write_whole
 from promptpack.batch.tally import Summary, Tally
 
 _PIECE = 1 << 20
@@ -51,7 +50,8 @@ class OneFile:
                 outputs.write(Done(made, codec_for(plan.codec).encode(lines)), [])
         for beside in _kept(part.labels, part.leave) if plan.beside is not None else ():
             outputs.write(Done((), b"", tuple(beside)), [])
-        outputs.write(Done(()), part.dead)
+        for letters in _together(part.dead) if plan.dead is not None else ():
+            outputs.write(Done(()), letters)
 
     def finish(self) -> None:
         """Give the files their names."""
@@ -59,10 +59,6 @@ class OneFile:
         outputs.sync()
         outputs.close()
         complete(self._plan, State(sizes=dict(outputs.sizes), parts=[list(one) for one in outputs.parts]))
-
-    def close(self) -> None:
-        """Close the files; what is not finished is thrown away."""
-        self._outputs.close()
 
     def discard(self) -> None:
         """Delete what is joined so far."""
@@ -95,11 +91,14 @@ class Folder:
             else:
                 source.replace(target)
         letters = beside_name(out, "dead")
-        if part.dead and self.dead:
-            staged(letters).write_bytes(b"".join(part.dead))
-            staged(letters).replace(letters)
-        else:
+        first = next(part.dead, None) if self.dead else None
+        if first is None:
             letters.unlink(missing_ok=True)
+            return
+        with staged(letters).open("wb") as file:
+            file.write(first)
+            file.writelines(part.dead)
+        staged(letters).replace(letters)
 
     def finish(self, digest: str, summary: Summary) -> None:
         """Tell that all is there."""
@@ -123,16 +122,20 @@ class Folder:
 
 def _kept(path: Path, leave: frozenset[int]) -> Iterator[list[bytes]]:
     """Yield the lines of a file but for some, many together."""
+    with open_lines(str(path)) as file:
+        yield from _together(line for at, line in enumerate(file) if at not in leave)
+
+
+def _together(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield lines, about a megabyte of them together."""
     held: list[bytes] = []
     size = 0
-    with open_lines(str(path)) as file:
-        for at, line in enumerate(file):
-            if at not in leave:
-                held.append(line)
-                size += len(line)
-            if size > _PIECE:
-                yield held
-                held, size = [], 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if size > _PIECE:
+            yield held
+            held, size = [], 0
     if held:
         yield held
 

@@ -47,6 +47,11 @@ class Asking:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise OptionError(f"{name}: expected 1 or more, got {quote(value)}", name=name, given=value)
 
+    def wanted(self) -> str:
+        """Return the measure: where that is "auto", the one with which the journal was begun."""
+        begun = None if self.journal is None or self.measure != "auto" else begun_with(self.journal)
+        return begun or self.measure
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -138,10 +143,9 @@ def _chosen(
     """
     exact = ExactMatch(endpoint, asking.limit)
     likelihood = LogLikelihood(endpoint, asking.form)
-    begun = None if asking.journal is None or asking.measure != "auto" else begun_with(asking.journal)
-    wanted = begun or asking.measure
+    wanted = asking.wanted()
     if wanted == "exact":
-        if begun:
+        if asking.measure == "auto":
             remarks.append("exact matches are counted, as when the journal was begun")
         return exact, None
     if wanted == "loglik" or not probes:

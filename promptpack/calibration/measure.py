@@ -99,6 +99,6 @@ def cost(
     known = set() if asking.journal is None else Journal(asking.journal, {"model": endpoint.model}).read().keys()
     missing = {one.key: one.tokens for one in probes if one.key not in known}
     tokens_in = sum(missing.values())
-    tokens_out = len(missing) * (1 if asking.measure == "loglik" else asking.limit)
+    tokens_out = len(missing) * (1 if asking.wanted() == "loglik" else asking.limit)
     full = None if price is None else (tokens_in * price[0] + tokens_out * price[1]) / 1e6
     return Cost(len(missing), tokens_in, tokens_out, full)

@@ -32,7 +32,8 @@ def svg(found: Calibration) -> str:
     """
     table = found.table()
     base = found.baseline().mean
-    spans = [_span(one, found) for one in table]
+    unit = 1.0 if found.measure == "exact" else max(found.means()) - base  # of p, in the units of the measure
+    spans = [_span(one, unit) for one in table]
     low = min([base, *(one[0] for one in spans)])
     high = max(one[1] for one in spans)
     ticks = _ticks(low, high)
@@ -86,10 +87,9 @@ def svg(found: Calibration) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _span(one: Place, found: Calibration) -> tuple[float, float]:
+def _span(one: Place, unit: float) -> tuple[float, float]:
     """Return the interval of the shape in the units of the measure."""
-    span = 1.0 if found.measure == "exact" else max(found.means()) - found.baseline().mean
-    return one.estimate.mean + (one.low - one.p) * span, one.estimate.mean + (one.high - one.p) * span
+    return one.estimate.mean + (one.low - one.p) * unit, one.estimate.mean + (one.high - one.p) * unit
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -52,9 +52,9 @@ def places(passages: int, positions: int) -> list[int]:
     >>> places(9, 5), places(9, 9) == list(range(9))
     ([0, 2, 4, 6, 8], True)
     """
-    for name, value, least in (("positions", positions, 2), ("passages", passages, 2)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(f"{name}: expected {least} or more, got {quote(value)}", name=name, given=value)
+    for name, value in (("positions", positions), ("passages", passages)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 2:
+            raise OptionError(f"{name}: expected 2 or more, got {quote(value)}", name=name, given=value)
     if positions > passages:
         raise OptionError(
             f"positions: {positions} places need as many passages, and there are {passages}", name="positions",

@@ -17,7 +17,8 @@ class Extra:
     """What a response says beside its text.
 
     marks: the spans of citations that mark a claim and are none, such as a link behind it. malformed: citations that
-    are not in order. refused: whether the model declined to answer; refusals: the spans where the text says so.
+    are not in order. refused: whether the model declined to answer; refusals: the spans where the text says so,
+    in order.
     """
 
     citations: tuple[Citation, ...] = ()
@@ -33,8 +34,12 @@ class Extra:
         """
         spans = mark_spans(read.citations, self)
         found, owners = sentences_of(answer, spans, read.blocks)
-        for start, end in self.refusals:
-            found = [replace(one, kind="refusal") if start <= one.start < end else one for one in found]
+        if self.refusals:
+            starts = [start for start, _ in self.refusals]
+            for index, one in enumerate(found):
+                at = bisect_right(starts, one.start) - 1
+                if at >= 0 and one.start < self.refusals[at][1]:
+                    found[index] = replace(one, kind="refusal")
         every = Extra((*read.citations, *self.citations), self.marks.union(spans))
         cited: dict[int, dict[str, None]] = {}
         for index, label in backed(found, dict(zip(spans, owners, strict=True)), every):

@@ -50,12 +50,11 @@ def _patterns(prefix: str) -> dict[str, re.Pattern[str]]:
     letters = "".join(f"[{sign.upper()}{sign.lower()}]" for sign in prefix)
     label = rf"{letters}[ ]?[0-9]{{1,{DIGITS}}}(?![0-9A-Za-z_])"
     listed = rf"{label}(?:[ ]?(?:[,;&-]|and|–)[ ]?{label}){{0,{_LISTED}}}+"
-    closing = "".join("\\" + sign if sign == "]" else sign for sign in PAIRS.values())
+    openers, closing = (re.escape("".join(signs)) for signs in (PAIRS.keys(), PAIRS.values()))
     between = f"(?:{INVISIBLE}){{0,3}}"
     hidden = between.join(f"[{sign.upper()}{sign.lower()}]" for sign in prefix)
     digits = rf"[0-9](?:{between}[0-9]){{0,{DIGITS - 1}}}"
     source = between.join(("[Ss]", *"ource"))
-    openers = "".join("\\" + sign if sign == "[" else sign for sign in PAIRS)
     return {
         "round": re.compile(
             rf"[(（]\s{{0,3}}(?:(?P<pointed>{POINTING}\s{{0,3}}{listed})(?=\s{{0,3}}[)）])"

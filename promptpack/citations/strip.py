@@ -51,7 +51,8 @@ def stripped(
         wrong = _differences(result, marks, drop, malformed, blocks, again)
         if not wrong:
             return result
-        _blame(result, wrong, changes, ways)
+        if not _blame(result, wrong, changes, ways):
+            break
         result = _made(answer, changes, ways)
     if changes:
         result = _made(answer, changes, [2] * len(changes))
@@ -122,8 +123,8 @@ class _Places:
         return self._starts[index] if inside else at
 
 
-def _blame(result: Rewritten, wrong: Iterable[int], changes: Sequence[Change], ways: list[int]) -> None:
-    """Let the changes on both sides of each place be made in the next way."""
+def _blame(result: Rewritten, wrong: Iterable[int], changes: Sequence[Change], ways: list[int]) -> bool:
+    """Let the changes on both sides of each place be made in the next way; tell whether there was one."""
     starts = [edit.out_start for edit in result.edits]
     chosen: set[int] = set()
     for at in wrong:
@@ -132,6 +133,7 @@ def _blame(result: Rewritten, wrong: Iterable[int], changes: Sequence[Change], w
             chosen.update([one for one in near if changes[one].ways[ways[one]] != changes[one].ways[2]][:1])
     for one in chosen:
         ways[one] += 1
+    return bool(chosen)
 
 
 def _clipped(changes: Iterable[Change]) -> Iterator[Change]:

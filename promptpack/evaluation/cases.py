@@ -10,6 +10,7 @@ from typing import Any
 
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 from promptpack.evaluation.policies import POLICIES
+from promptpack.packing.intake import REPAIRS
 from promptpack.packing.ranking import is_finite
 from promptpack.reading import read_sources
 from promptpack.source import Source
@@ -21,7 +22,6 @@ _SPELLINGS = {
     "references": ("references", "reference"), "prediction": ("prediction", "answer"),
     "predictions": ("predictions", "answers"), "labels": ("labels",),
 }
-_NUMBERS = ("score", "priority", "position", "reliability")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Case:
 
     def __post_init__(self) -> None:
         for at, source in enumerate(self.sources):
-            for name in _NUMBERS:
+            for name in REPAIRS:
                 value = getattr(source, name)
                 if value is not None and not is_finite(value):
                     message = f"sources[{at}] {quote(source.id)}: {name}: expected a finite number, got {quote(value)}"
@@ -171,6 +171,9 @@ def _answer(name: str, given: Any, labels: Any, known: set[str]) -> Answer:
         labels = labels["carried"]  # as `Payload.to_dict()` has them
     if not isinstance(labels, Mapping):
         raise _wrong("labels", "an object with the chunk ids of each label", labels)
+    for label in labels:
+        if not isinstance(label, str):
+            raise _wrong("labels", "texts as labels", label)
     found = {label: _ids("labels", ids) for label, ids in labels.items()}
     if len({label.rstrip("0123456789") for label in found}) > 1:
         raise _wrong("labels", "labels with one prefix, such as S1 and S2", ", ".join(found))

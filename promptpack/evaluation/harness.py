@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
-from promptpack.errors import OptionError, PromptpackError, SourceError
+from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 from promptpack.evaluation import answers, metrics
 from promptpack.evaluation.cases import Answer, Case
 from promptpack.evaluation.cases import read_case as read_case
@@ -101,8 +101,8 @@ def compare(
     price of a source, by default in words. entails: judges what citations support, by default by shared words
     (`overlap_entails`).
 
-    Raises OptionError for an unknown policy, SourceError where there are no cases, and what a policy raises for a case,
-    with its name.
+    Raises OptionError for an unknown policy, SourceError where there are no cases or one is none, and what a policy
+    raises for a case, with its name.
 
     >>> hits = [{"text": "a lamp", "score": 0.2}, {"text": "a copper pot", "score": 0.9}]
     >>> case = read_case({"sources": hits, "key_points": ["copper"]})
@@ -110,14 +110,18 @@ def compare(
     >>> found["retrieved"]["key_point_recall"], found["fold"]["key_point_recall"]
     (0.0, 1.0)
     """
-    names = tuple(POLICIES) if policies is None else tuple(dict.fromkeys(policies))
-    for name in names:
-        if name not in POLICIES:
+    given_names = tuple(POLICIES) if policies is None else tuple(policies)
+    for name in given_names:
+        if not isinstance(name, str) or name not in POLICIES:
             raise OptionError.unknown("policy", name, POLICIES)
+    names = tuple(dict.fromkeys(given_names))
     judge = overlap_entails() if entails is None else entails
     values: dict[str, dict[str, list[float | None]]] = {name: {metric: [] for metric in COLUMNS} for name in names}
     count = relevant = unretrieved = 0
     for case in cases:
+        if not isinstance(case, Case):
+            message = f"cases[{count}]: expected a Case, got {quote(case)}; read_case makes one of a mapping"
+            raise SourceError(message, index=count, field="case")
         count += 1
         same = _copies(case.sources)
         gains = _of_copies(case.relevant or {}, same)

@@ -27,10 +27,13 @@ def tables(found: Comparison) -> str:
 
     "questions" is for how many of them a metric could be worked out; a dash stands where there is nothing to show.
     """
-    rows = found.rows
-    parts = [_table(found, rows, answers=False)]
+    cells = {
+        policy: {metric: _with(value, None, COLUMNS[metric]) for metric, value in own.items()}
+        for policy, own in found.rows.items()
+    }
+    parts = [_table(found, cells, answers=False)]
     if _has_answers(found):
-        parts.append(_table(found, rows, answers=True))
+        parts.append(_table(found, cells, answers=True))
     return "\n\n".join(parts)
 
 
@@ -42,18 +45,14 @@ def legend(found: Comparison) -> str:
 def report(found: Comparison, heading: str, *, budget: int | None) -> str:
     """Return the whole report: what was compared (`heading`), tables with intervals, differences, and the legend."""
     rows, ranges = found.rows, found.intervals()
-    with_ranges = {
+    cells = {
         policy: {metric: _with(value, ranges[policy][metric], COLUMNS[metric]) for metric, value in own.items()}
         for policy, own in rows.items()
     }
     parts = ["# Evaluation", heading, *remarks(found, budget=budget)]
-    parts += ["## What is sent", _table(found, rows, answers=False, cells=with_ranges)]
+    parts += ["## What is sent", _table(found, cells, answers=False)]
     if _has_answers(found):
-        parts += [
-            "## Answers",
-            ANSWERS,
-            _table(found, rows, answers=True, cells=with_ranges),
-        ]
+        parts += ["## Answers", ANSWERS, _table(found, cells, answers=True)]
     baseline, *others = found.values
     if others:
         parts += [
@@ -103,20 +102,12 @@ def _has_answers(found: Comparison) -> bool:
     return any(found.measured(metric) for metric, column in COLUMNS.items() if column.answers)
 
 
-def _table(
-    found: Comparison, rows: Mapping[str, Mapping[str, float]], *, answers: bool,
-    cells: Mapping[str, Mapping[str, str]] | None = None,
-) -> str:
-    lines = [["mean", "questions", *rows]]
+def _table(found: Comparison, cells: Mapping[str, Mapping[str, str]], *, answers: bool) -> str:
+    lines = [["mean", "questions", *cells]]
     for metric, column in COLUMNS.items():
-        if column.answers != answers:
-            continue
-        line = [column.title, str(found.measured(metric))]
-        for policy, own in rows.items():
-            value = own.get(metric)
-            plain = NOTHING if value is None else f"{value:.{column.digits}f}"
-            line.append(plain if cells is None else cells[policy].get(metric, NOTHING))
-        lines.append(line)
+        if column.answers == answers:
+            shown = (own.get(metric, NOTHING) for own in cells.values())
+            lines.append([column.title, str(found.measured(metric)), *shown])
     return _markdown(lines)
 
 

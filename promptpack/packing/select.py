@@ -153,10 +153,8 @@ class Prices:
         for one in candidates:
             if one.text is one.source.text and (cost := known(one.source)) is not None:
                 self._known[one.index] = cost
-        costs = [self._known.get(one.index) for one in candidates]
-        if None in costs or sum(costs) > budget:  # type: ignore[arg-type]  # no None is left
-            return None
-        return costs  # type: ignore[return-value]
+        costs = [self._known[one.index] for one in candidates if one.index in self._known]
+        return costs if len(costs) == len(candidates) and sum(costs) <= budget else None
 
     def bound(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
         """Return the cost, or a lower bound where one passes the limit; and whether it is the cost."""

@@ -99,18 +99,18 @@ def _reordered(
         chunks.append(chunk if parts.metadata is ABSENT else {**chunk, "metadata": parts.metadata})
     config = options.get("config")
     named = from_keywords({name: value for name, value in options.items() if name != "config"})
-    for given_one in (named, {} if config is None else from_config(config)):
-        if given_one.get("reranker") is not None:
-            raise OptionError(
-                "reranker: a reranker has to be awaited, which the adapters do not; give chunks to Reorderer.areorder",
-                name="reranker", given=given_one["reranker"],
-            )
-    ready = Reorderer(config, **named)
+    both = {**({} if config is None else from_config(config)), **named}
+    if both.get("reranker") is not None:
+        raise OptionError(
+            "reranker: a reranker has to be awaited, which the adapters do not; give chunks to Reorderer.areorder",
+            name="reranker", given=both["reranker"],
+        )
+    ready = Reorderer(config, **named)  # its options are checked where another one is given, too
     if reorderer is None:
         found = ready.reorder(chunks, query)
     else:
-        mode = {"validation_mode": named["validation_mode"]} if named.get("validation_mode") is not None else {}
-        found = reorderer.reorder(chunks, query, **mode)
+        mode = both.get("validation_mode")
+        found = reorderer.reorder(chunks, query, **({} if mode is None else {"validation_mode": mode}))
     return [given[int(chunk["id"])] for chunk in found if isinstance(chunk, Mapping)]
 
 

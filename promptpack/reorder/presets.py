@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from promptpack.errors import OptionError, quote
+from promptpack.errors import OptionError
 from promptpack.reorder.chunks import Chunk
-from promptpack.reorder.options import Options, from_keywords
+from promptpack.reorder.options import Options, from_config, from_keywords
 from promptpack.reorder.reorderer import Reorderer
 
 _PRESETS: Mapping[str, Options] = {
@@ -79,19 +79,19 @@ def reorder_for_logs(
 
 
 def _reorderer(name: str, config: Mapping[str, Any] | None, overrides: Mapping[str, Any]) -> Reorderer:
-    if config is not None and not isinstance(config, Mapping):
-        raise OptionError(f"config: expected a mapping of options, got {quote(config)}", name="config", given=config)
-    given = {**from_keywords(config or {}), **from_keywords(overrides)}
+    below, named = {} if config is None else from_config(config), from_keywords(overrides)
+    given = {**below, **named}
     if given.get("reranker") is not None:
         raise OptionError(
             f"reranker: a reranker has to be awaited: Reorderer(**get_preset({name!r}), reranker=...).areorder(...)",
             name="reranker", given=given["reranker"],
         )
-    options = {**get_preset(name), **given}
+    preset = get_preset(name)
+    options = {**preset, **given}
     top, floor = options.get("top_k"), options.get("min_top_k")
     if "min_top_k" not in given and isinstance(top, int) and isinstance(floor, int) and 0 < top < floor:
-        options["min_top_k"] = top
-    return Reorderer(**options)
+        preset["min_top_k"] = top
+    return Reorderer({**preset, **below}, **named)
 
 
 def bench_case(

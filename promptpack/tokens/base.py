@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ from promptpack.tokens.cutting import check_limit, check_text, longest_end, long
 from promptpack.tokens.memo import Memo
 
 
-class BaseCounter:
+class BaseCounter(ABC):
     """A counter: called with a text it returns the number of tokens, a whole number of 0 or more.
 
     name: how the report calls it. exact: whether the counts are those of the tokenizer it is named after.
@@ -125,8 +126,9 @@ class BaseCounter:
         self._memo.put(text, count)
         return count
 
+    @abstractmethod
     def _measure(self, text: str) -> int:
-        raise NotImplementedError
+        """Count a text anew."""
 
     def _start(self, text: str, limit: int) -> str:
         return longest_start(text, limit, self._measure)

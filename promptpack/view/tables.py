@@ -116,10 +116,10 @@ def _sources(payload: Payload, listed: int | None) -> Table:
     """Return a row for each source; what of its text is sent has a column where that is not the whole of all."""
     parts = [sent_part(one) for one in payload.sources[:listed]]
     table = Table(title=f"{_many(len(payload.sources), 'source')}, in prompt order", title_justify="left")
-    names = ("label", "region", "rank", "tokens", *(("characters sent",) if any(parts) else ()), "chunks")
+    some = any(parts)
+    names = ("label", "region", "rank", "tokens", *(("characters sent",) if some else ()), "chunks")
     for name in names:
         table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
-    some = any(parts)
     for one, sent in zip(payload.sources[:listed], parts, strict=True):
         row = [_safe(one.label), one.region, count(one.rank), count(one.tokens)]
         row += [sent or "all"] if some else []

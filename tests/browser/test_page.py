@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,19 @@ def test_dark_and_light_follow_the_system(browser: Browser, address: str) -> Non
         browser.open(address, dark=dark)
         grounds[dark] = browser.run("getComputedStyle(document.body).backgroundColor")
     assert grounds == {False: "rgb(255, 255, 255)", True: "rgb(14, 18, 24)"}
+
+
+def test_pictures_of_the_page_can_be_looked_at(browser: Browser, address: str, tmp_path: Path) -> None:
+    """Light, dark and narrow, into the folder that PROMPTPACK_PICTURES names: if it fails, nobody can look at them."""
+    folder = Path(os.environ.get("PROMPTPACK_PICTURES", tmp_path))
+    looks: dict[str, dict[str, Any]] = {"light": {}, "dark": {"dark": True}, "narrow": {"width": 380}}
+    drawn = set()
+    for name, options in looks.items():
+        browser.open(address, **options)
+        browser.picture(folder / f"{name}.png")
+        drawn.add((folder / f"{name}.png").read_bytes())
+    assert len(drawn) == len(looks)
+    assert all(one.startswith(b"\x89PNG") and len(one) > 10_000 for one in drawn)
 
 
 def test_without_its_script_the_page_still_tells_all(browser: Browser, address: str) -> None:

@@ -152,6 +152,7 @@ def test_builders_side_by_side(folder: Path) -> None:
 @pytest.mark.parametrize(("arguments", "told"), [
     (("--plot", "c.png"), "--plot: expected a file .svg or .html"),
     (("--compare", "b.toml", "--plot", "c.svg"), "--plot: there is none of a comparison"),
+    (("--compare", "b.toml", "--passages", "5"), "--passages: there is none of a comparison"),
     (("--price", "cheap"), "--price: expected one or two numbers"), (("--positions", "4"), "4 places need as many"),
     (("--measure", "logits"), "measure: unknown"), (("--chat-template", "chatlm"), "neither a file nor a known name"),
     (("--window", "100"), "do not fit the window of 100"), (("--concurrency", "0"), "concurrency: expected"),

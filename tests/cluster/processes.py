@@ -75,6 +75,11 @@ def children(pid: int) -> list[int]:
     return []
 
 
+def below(pid: int) -> list[int]:
+    """Return the process and all below it."""
+    return [pid, *(deeper for one in children(pid) for deeper in below(one))]
+
+
 def title(pid: int) -> bytes:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -135,3 +140,31 @@ def kill_some_worker(cluster: Cluster, process: subprocess.Popen[bytes], rng: ra
     if wait_for(cluster.workers, process):
         with suppress(ProcessLookupError, IndexError):
             os.kill(rng.choice(cluster.workers()), signal.SIGKILL)
+
+
+def killed_at(step: int, work: Callable[[Any], Any], target: str | Path) -> bool:
+    """Do the work in a child that ends, without any cleaning up, at its step-th change of the disk.
+
+    Tell whether it had fewer steps and came to its end.
+    """
+    child = os.fork()
+    if not child:
+        count = 0
+
+        def counted(function: Any) -> Any:
+            def inner(*args: Any, **options: Any) -> Any:
+                nonlocal count
+                if count == step:
+                    os._exit(9)
+                count += 1
+                return function(*args, **options)
+
+            return inner
+
+        for owner, name in ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "rmdir")):
+            setattr(owner, name, counted(getattr(owner, name)))
+        try:
+            work(target)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

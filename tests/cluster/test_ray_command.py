@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import ENVIRONMENT, children, contents, parts_done, rows, title, wait_for, write
+from processes import ENVIRONMENT, below, contents, parts_done, rows, title, wait_for, write
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
 pytestmark = [pytest.mark.ray, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
@@ -23,10 +23,6 @@ def command(folder: Path, *more: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-m", "promptpack", "batch", "in.jsonl", "out.jsonl", *OPTIONS, *more], cwd=folder,
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=ENVIRONMENT,
     )
-
-
-def below(pid: int) -> list[int]:
-    return [pid, *(deeper for one in children(pid) for deeper in below(one))]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

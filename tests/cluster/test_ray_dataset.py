@@ -96,6 +96,7 @@ def test_a_task_that_dies_is_not_tried_forever() -> None:
 @pytest.mark.parametrize(("more", "message"), [
     ({"ds": []}, "expected a ray.data.Dataset"), ({"rows_per_block": 0}, "whole number"),
     ({"max_retries": -1}, "whole number"), ({"batch_size": None}, "whole number"), ({"columns": {"x": "y"}}, "columns"),
+    ({"builder": 2000}, "expected a PromptBuilder"),
 ])
 def test_options_are_checked_before_a_job_begins(more: dict[str, Any], message: str) -> None:
     from promptpack.batch import pack_dataset

@@ -43,9 +43,12 @@ def names() -> dict[str, Any]:
     return {"hits": hits, "question": "How long do I have?", "client": Client("You have 45 days [S1].")}
 
 
-def test_readme_blocks_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_blocks_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """The Python blocks run one after the other, and print what the comments behind their prints say."""
-    monkeypatch.chdir(ROOT)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)  # some write files
     namespace = names()
     for number, code in enumerate(PYTHON):
         exec(compile(code, f"README.md, Python block {number}", "exec"), namespace)

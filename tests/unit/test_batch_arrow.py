@@ -108,6 +108,8 @@ def test_other_columns_record_batches_and_pickles() -> None:
         pack_batch(batch, BUILDER)
     with pytest.raises(OptionError, match="RecordBatch"):
         pack_batch([1], BUILDER)
+    with pytest.raises(OptionError, match="expected a PromptBuilder"):
+        pack_batch(batch, 2000)  # type: ignore[arg-type]
 
 
 def test_parquet_goes_in_and_out(tmp_path: Path) -> None:

@@ -6,16 +6,23 @@ import gzip
 import json
 import os
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import killed_at
 
 from promptpack.batch import Job, Options, RowError, Shard, StoppedError, divide, pack_shard, run_batch, run_divided
+from promptpack.batch.chunks import LARGEST_ROW
 from promptpack.batch.codecs import open_lines
 from promptpack.batch.divided import here
-from promptpack.batch.division import LARGEST, SMALLEST
+from promptpack.batch.division import SMALLEST
+from promptpack.batch.gather import Gather
+from promptpack.batch.outputs import Plan
 from promptpack.batch.parts import Parts
+from promptpack.batch.seen import Seen
+from promptpack.batch.sinks import Folder, OneFile
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, PromptpackError
 
@@ -232,31 +239,6 @@ def below(folder: Path) -> dict[str, bytes]:
     }
 
 
-def killed_at(step: int, work: Any, target: str) -> bool:
-    """Do the work in a child that ends at its step-th change of the disk; tell whether it came to its end before."""
-    child = os.fork()
-    if not child:
-        count = 0
-
-        def counted(function: Any) -> Any:
-            def inner(*args: Any, **options: Any) -> Any:
-                nonlocal count
-                if count == step:
-                    os._exit(9)
-                count += 1
-                return function(*args, **options)
-
-            return inner
-
-        for owner, name in ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "rmdir")):
-            setattr(owner, name, counted(getattr(owner, name)))
-        try:
-            work(target)
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 def test_the_first_bad_row_may_stop_the_job(source: Path, tmp_path: Path) -> None:
     """The first of the input, not the first that some worker comes to; what is made stays for the next call."""
     with pytest.raises(RowError, match=r"row 41 \('bad'\)") as caught:
@@ -374,6 +356,55 @@ def test_sizes_of_shards_follow_from_the_input(tmp_path: Path) -> None:
         line.write(b"\n")
     line.close()
     assert [one.start for one in divide(path)][:2] == [0, SMALLEST + 1]
-    assert LARGEST == 16 * SMALLEST
     with pytest.raises(OptionError, match="number of bytes"):
         divide(path, 0)
+
+
+@pytest.mark.parametrize(("size", "counted"), [(40, 4), (400, 20), (40_000, 80)])
+def test_shards_are_a_share_of_the_input_within_bounds(
+    tmp_path: Path, size: int, counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small inputs would make tasks that are all start, large ones more files than a folder holds well."""
+    for name, value in (("SMALLEST", 10), ("LARGEST", 500), ("_WANTED", 20)):
+        monkeypatch.setattr(f"promptpack.batch.division.{name}", value)
+    (tmp_path / "in.jsonl").write_bytes(b"{}    \r\n\n\n" * (size // 10))
+    assert len(divide(tmp_path / "in.jsonl")) == counted
+    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(os.urandom(size)))  # to be read from the start alone
+    assert len(divide(tmp_path / "in.jsonl.gz")) == 1
+
+
+def test_a_row_of_another_size_than_usual_is_a_dead_letter_as_a_whole(tmp_path: Path) -> None:
+    """Repeated rows are read again for their dead letters, with the bound that the job was given."""
+    one = {**rows(2)[1], "pad": "x" * LARGEST_ROW}
+    (tmp_path / "in.jsonl").write_bytes(lines([one, one]))
+    options = Options(workers=0, largest_row=LARGEST_ROW + 1000)
+    run_batch(tmp_path / "in.jsonl", tmp_path / "whole.jsonl", Job(BUILDER), options)
+    run_divided(tmp_path / "in.jsonl", tmp_path / "out.jsonl", Job(BUILDER), options)
+    assert (tmp_path / "out.dead.jsonl").read_bytes() == (tmp_path / "whole.dead.jsonl").read_bytes()
+    assert json.loads(json.loads((tmp_path / "out.dead.jsonl").read_bytes())["row"]) == one
+
+
+@pytest.mark.parametrize("target", ["out.jsonl", "out/"])
+def test_dead_letters_of_a_part_are_never_all_in_memory(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compressed file is one part, however large, and all of its rows may be bad."""
+    import tracemalloc
+
+    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(lines([{"id": i, "pad": "x" * 10_000} for i in range(2000)])))
+    parts = Parts(tmp_path / "parts")
+    (shard,) = parts.begin(lambda: divide(tmp_path / "in.jsonl.gz"), "digest", restart=False)
+    parts.make(0, shard, Job(BUILDER))
+    (tmp_path / "out").mkdir()
+    sink = Folder(tmp_path / "out", "plain", ".jsonl") if target == "out/" else OneFile(
+        Plan(tmp_path / target, dead=tmp_path / "out.dead.jsonl"))
+    with closing(Seen(None)) as seen:
+        tracemalloc.start()
+        try:
+            Gather(parts, [shard], sink, seen).take()
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    if isinstance(sink, OneFile):
+        sink.discard()
+    assert parts.file(0, "dead").stat().st_size > 20_000_000 > 2 * most

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import below
 
 from promptpack.batch import Job, Options, RowError, render_many, run_batch
 from promptpack.batch.engine import ordered, worker_count
@@ -75,20 +76,6 @@ def start(driver: list[str], *arguments: str | Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*driver, *map(str, arguments)], env={**os.environ, "PYTHONPATH": str(REPO)}, stderr=subprocess.PIPE,
     )
-
-
-def children(pid: int) -> list[int]:
-    """The living processes below one, from the process table."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-            except OSError:
-                continue
-            if int(parent) == pid and state != "Z":
-                found += [int(entry.name), *children(int(entry.name))]
-    return found
 
 
 def gone(pids: list[int], seconds: float = 20) -> bool:
@@ -211,18 +198,18 @@ def test_killed_workers_and_parents_lose_nothing(tmp_path: Path, driver: list[st
         flags = ["resume"]
         if turn < 2:
             end = time.monotonic() + 15  # until there are workers
-            while len(children(process.pid)) < 3 and process.poll() is None and time.monotonic() < end:
+            while len(below(process.pid)) < 4 and process.poll() is None and time.monotonic() < end:
                 time.sleep(0.02)
             time.sleep(rng.uniform(0, 0.6))
-            below = children(process.pid)
-            if below and rng.random() < 0.7:
+            family = below(process.pid)[1:]
+            if family and rng.random() < 0.7:
                 with suppress(ProcessLookupError):
-                    os.kill(rng.choice(below), signal.SIGKILL)
+                    os.kill(rng.choice(family), signal.SIGKILL)
                 time.sleep(rng.uniform(0, 0.4))
-            below = children(process.pid)
+            family = below(process.pid)[1:]
             process.kill()
             process.communicate()
-            assert gone(below), "workers outlive their parent"
+            assert gone(family), "workers outlive their parent"
             if not (tmp_path / "out.jsonl.journal").exists() and not (tmp_path / "out.jsonl").exists():
                 flags = []
         if (tmp_path / "out.jsonl").exists() and not (tmp_path / "out.jsonl.journal").exists():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import killed_at
 
 from promptpack.batch import Job, Options, RowError, Shard, StoppedError, Summary, pack_shard, run_batch, shards
 from promptpack.batch.chunks import read_lines
@@ -148,33 +149,6 @@ def _with_limits(one: Any, rows: int) -> Any:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in sorted(folder.iterdir()) if not one.name.endswith(".lock")}
-
-
-def killed_at(step: int, work: Any, target: Path) -> bool:
-    """Do the work in a child that ends, without any cleaning up, at its step-th change of the disk; tell whether it
-    had fewer steps and came to its end."""
-    child = os.fork()
-    if not child:
-        count = 0
-
-        def counted(function: Any) -> Any:
-            def inner(*args: Any, **options: Any) -> Any:
-                nonlocal count
-                if count == step:
-                    os._exit(9)
-                count += 1
-                return function(*args, **options)
-
-            return inner
-
-        os.fsync = counted(os.fsync)
-        Path.replace = counted(Path.replace)  # type: ignore[method-assign]
-        Path.unlink = counted(Path.unlink)  # type: ignore[method-assign]
-        try:
-            work(target)
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_run_goes_on_only_where_everything_is_the_same(source: Path, tmp_path: Path) -> None:

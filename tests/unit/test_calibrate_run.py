@@ -146,6 +146,8 @@ def test_a_rerun_asks_only_for_what_is_missing(tmp_path: Path, concurrency: int)
     assert cost(todo.all(), asking, Endpoint("http://h/v1", "m")).requests == 0
     with serving(again) as url:  # nothing is asked for, whether the endpoint answers or not
         assert calibrate(Endpoint("http://127.0.0.1:9/v1", "m"), todo, asking).values == whole.values
+    six = cost(planned(5).all(), asking, Endpoint("http://h/v1", "m"))
+    assert (six.requests, six.tokens_out) == (6, 6)  # one token each: the journal knows that they are log-likelihoods
     more = Model(bent, noise=spread)
     with serving(more) as url:
         calibrate(Endpoint(url, "m"), planned(5), asking)

@@ -87,6 +87,7 @@ def test_labels_of_a_payload_can_be_used_as_they_are_stored() -> None:
         ({"chunks": [], "predictions": {"fold": None}}, "predictions"),
         ({"chunks": [], "prediction": "x", "labels": ["S1"]}, "labels"),
         ({"chunks": CHUNKS, "prediction": "x", "labels": {"S1": "zz"}}, "prediction"),
+        ({"chunks": CHUNKS, "prediction": "x", "labels": {1: "a"}}, "labels"),
         ({"chunks": CHUNKS, "prediction": "x", "labels": {"S1": "a", "D2": "b"}}, "labels"),
         ({"chunks": CHUNKS, "retrieved": ["zz"]}, "retrieved"), ({"chunks": CHUNKS, "retrieved": "a"}, "retrieved"),
         ({"chunks": CHUNKS, "retrieved": [["a", "high"]]}, "score"), ({"chunks": [["x", math.inf]]}, "score"),

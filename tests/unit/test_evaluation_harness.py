@@ -175,6 +175,15 @@ def test_every_policy_is_explained() -> None:
 def test_an_unknown_policy() -> None:
     with pytest.raises(OptionError, match="did you mean 'fold'"):
         compare([], ["fol"])
+    with pytest.raises(OptionError, match="policy: unknown value a value of type list"):
+        compare([], [["fold"]])  # type: ignore[list-item]
+
+
+def test_a_mapping_is_no_case_yet() -> None:
+    """A line of a data set that was not read ended in a bare AttributeError."""
+    with pytest.raises(SourceError, match=r"^cases\[1\]: expected a Case, got .*; read_case makes one") as caught:
+        compare([read_case(LINE), LINE], ["fold"])  # type: ignore[list-item]
+    assert (caught.value.index, caught.value.field) == (1, "case")
 
 
 def run(*args: str) -> Any:

@@ -383,3 +383,10 @@ def test_adapters_take_a_configuration() -> None:
         library.reorder_haystack_documents(items, config={"reranker": Rerank(lambda query, sources: [1.0, 2.0])})
     with pytest.raises(OptionError, match="top_k"):
         library.reorder_haystack_documents(items, reorderer=Reorderer(), top_k=0)
+
+
+@pytest.mark.parametrize("options", [{"validation_mode": "coerce"}, {"config": {"validationMode": "coerce"}}])
+def test_the_mode_goes_on_to_a_ready_reorderer(options: dict[str, Any]) -> None:
+    """In a configuration it was not looked at: what the caller asked to be repaired ended the call."""
+    items = [{"content": "a", "score": "bad"}, {"content": "b", "score": 0.9}]
+    assert library.reorder_vercel_ai_results(items, reorderer=Reorderer(), **options) == items[::-1]

@@ -184,5 +184,25 @@ def test_the_ready_functions_take_a_mapping_as_the_reference_does(config):
     assert len(reorder_for_docs_qa(chunks, "why?", config)) == 2
     assert len(reorder_for_logs(chunks, None, config)) == 2
     assert len(reorder_for_logs(chunks, None, config, top_k=1)) == 1
+    assert len(reorder_for_docs_qa(chunks, "why?", {"top_k": 1, "max_tokens": 1, "tokenCounter": "char4"})) == 1
     with pytest.raises(OptionError, match="config: expected a mapping"):
         reorder_for_logs(chunks, None, 3)  # type: ignore[arg-type]
+
+
+def test_the_ready_functions_read_a_mapping_as_a_reorderer_does():
+    """A keyword of nested options threw away those of the mapping, and None passed where `Reorderer` refuses it."""
+    from promptpack.reorder import reorder_for_docs_qa
+
+    marks = (("a", 0.5, 9, 0), ("b", 0.5, 0, 9), ("c", 0.5, 9, 9))
+    chunks = [
+        {"id": id_, "text": f"text {id_}", "score": score, "metadata": {"timestamp": at, "sectionIndex": place}}
+        for id_, score, at, place in marks
+    ]
+    rated = reorder_for_docs_qa(
+        chunks, None, {"weights": {"time": 1}, "includePriorityScore": True, "strategy": "scoreSpread"},
+        weights={"section": 0.5},
+    )
+    found = {one["id"]: one["metadata"]["priorityScore"] for one in rated}
+    assert found == {"a": 1.5, "b": 1.0, "c": 2.0}
+    with pytest.raises(OptionError, match="top_k"):
+        reorder_for_docs_qa(chunks, None, {"topK": None})
