@@ -28,7 +28,6 @@ from promptpack.packing.candidate import Dropped, DropReason, Packed, Placed
 from promptpack.packing.curve import Use, use_in
 from promptpack.packing.intake import keep_apart
 from promptpack.packing.pipeline import pack
-from promptpack.packing.ranking import rank_order
 from promptpack.payload import Payload, Report
 from promptpack.profiles import Profile, estimate_note, planned, profile
 from promptpack.reading import HASH_MARK
@@ -73,8 +72,6 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     # Pinned sources stand before the history, and where a cache is to keep them, before the question that changes.
     apart = bool(content.history or builder.cache) and any(source.pinned for source in sources)
     account = _fixed(plan, frame, content, system, question, with_sources=bool(sources), apart=apart)
-    order = rank_order([one.score for one in sources], [one.id for one in sources], builder.packing.tie)
-    frame.blocks.anticipate([sources[index] for index in order], account.sources)
 
     def packed_into(room: int) -> Packed:
         try:

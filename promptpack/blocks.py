@@ -16,18 +16,20 @@ from markupsafe import Markup
 from promptpack.columns import Columns
 from promptpack.environment import Compiled, left_out
 from promptpack.escaping import Escaping
-from promptpack.forms import Form, Forms, Ready
+from promptpack.forms import CountMany, Form, Forms, Ready
 from promptpack.labels import LAST, Labels
 from promptpack.measure import Meter
 from promptpack.noted import Notes
+from promptpack.packing.candidate import Placed
 from promptpack.protocols import TokenCounter
+from promptpack.quick import maker
 from promptpack.source import Source
 from promptpack.tokens.custom import CallableCounter
 from promptpack.views import View
 
 Edits = tuple[str, ...]
-CountMany = Callable[[list[str]], list[int]]
 _AROUND = 200  # tokens; few enclosures take more, and a limit that is farther off is not passed by them
+_ready = maker(Ready)
 _AT_FIRST, _AT_ONCE = 16, 256  # texts that are counted in one go: a few to learn their size, then many
 
 
@@ -53,7 +55,9 @@ class Blocks:
         self._count_fresh: CountMany | None = getattr(counter, "count_fresh", None)
         self._widest = min(LAST, labels.highest + candidates)
         self._notes = Notes(None)
-        self.whole: dict[int, Ready] = {}                # by the identity of a source, which `Ready` keeps alive
+        self.whole: dict[int, Ready] = {}                # by the identity of a source
+        self._looked: dict[int, Ready] = {}              # likewise, where no price was asked for
+        self._alive: list[Source] = []                   # keeps those identities taken
         self._pieces: dict[tuple[str, str], Ready] = {}  # cut and merged versions, by id and text
         # Payloads of the same settings share the forms; a callable is wrapped anew for each builder, with its own.
         self.form = Forms(compiled, fields, labels.prefix, counter, {} if isinstance(counter, CallableCounter) else (
@@ -70,23 +74,38 @@ class Blocks:
             known = self.labels.prefix, *self._known.items()
             self._notes = Notes(self.fields, self.compiled, self.counter, self.escaping.rules, self._widest, known)
 
-    def prepare(self, source: Source, text: str | None = None, *, anew: bool = False) -> Ready:
-        """Escape a source's text and fields, once; `text`: a version that was cut or merged; anew: without a price."""
+    def prepare(self, source: Source, text: str | None = None) -> Ready:
+        """Escape a source's text and fields, once; price it. `text`: a version that was cut or merged."""
         if text is None or text is source.text:
-            found = self.whole.get(id(source))
-            if found is None or found.source is not source:
-                found = self._notes.recalled(source)
-                if found is None:
-                    found = self._made(source, source.text)
-                    self._notes.keep(found)
-                elif anew:
-                    found.price = -1
-                self.whole[id(source)] = found
+            key = id(source)
+            found = self.whole.get(key)
+            if found is None:
+                found = self._priced(self._looked.get(key) or self._look(source))
+                self._notes.keep(source, found)
+                self.whole[key] = found
             return found
         made = self._pieces.get((source.id, text))
         if made is None:
-            made = self._pieces[source.id, text] = self._made(source, text, piece=text != source.text)
+            made = self._pieces[source.id, text] = self._priced(self._made(source, text, piece=text != source.text))
         return made
+
+    def prepared(self, placed: Sequence[Placed]) -> list[Ready]:
+        """Return what `prepare` does for each of these passages."""
+        whole = self.whole.get
+        return [
+            (whole(id(one.source)) if one.text is one.source.text else None) or self.prepare(one.source, one.text)
+            for one in placed
+        ]
+
+    def _look(self, source: Source) -> Ready:
+        # Apart from `whole`: that an earlier payload noted a price must not show in what this one says of a source.
+        found = self._notes.recalled(source)
+        if found is None:
+            found = self._made(source, source.text)
+            self._notes.keep(source, found)
+        self._looked[id(source)] = found
+        self._alive.append(source)
+        return found
 
     def anticipate(self, sources: Sequence[Source], room: int) -> None:
         """Prepare and price the first sources, as many as can fit into `room`, many at a time.
@@ -110,17 +129,22 @@ class Blocks:
                 batch.append(source)
             if not batch:
                 break
-            noted = {id(source): made for source in batch if (made := self._notes.recalled(source)) and made.price >= 0}
-            self.whole.update(noted)
-            if new := [source for source in batch if id(source) not in noted]:
-                self._prepare_many(new, self._count_fresh)
-            left -= sum([self._priced(self.prepare(source)) for source in batch])
+            self._prepare_many([source for source in batch if not self._recalled(source)], self._count_fresh)
+            self._alive += batch
+            left -= sum([(self.whole.get(id(source)) or self.prepare(source)).price for source in batch])
             at += len(batch)
             size = min(_AT_ONCE, left * at // max(1, room - left))  # as many more as are likely to fit
 
+    def _recalled(self, source: Source) -> bool:
+        noted = self._notes.recalled(source)
+        if noted is None or noted.price < 0:
+            return False
+        self.whole[id(source)] = noted
+        return True
+
     def _prepare_many(self, sources: Sequence[Source], count: CountMany) -> None:
         """Prepare and price those sources whose parts need no escaping and have their own prices."""
-        for names, group, columns in self.columns.groups(sources):
+        for names, group, columns in self.columns.groups(sources) if sources else ():
             form = self.form(names)
             if form.meter is not None and form.columnar:
                 self._price_many(form, form.meter, group, columns, count)
@@ -129,7 +153,7 @@ class Blocks:
         self, form: Form, meter: Meter, sources: Sequence[Source], columns: list[list[str]], count: CountMany
     ) -> None:
         escaping = self.escaping
-        bodies = form.bodies([source.text for source in sources], escaping.leaves, count)
+        bodies = form.bodies([source.text for source in sources], escaping.left, count)
         if any(source.tokens is not None for source in sources):
             bodies = [None if one.tokens is not None else body for one, body in zip(sources, bodies, strict=True)]
         tokens = [form.tokens(index, column, escaping.leaves_attribute) for index, column in enumerate(columns)]
@@ -137,13 +161,15 @@ class Blocks:
         shown = zip(*columns, strict=True) if columns else repeat(())
         numbers = map(self._assumed, sources) if self._known else repeat(self._widest)
         widest, outside = self._widest, meter.fixed(self._widest)
+        done: list[tuple[Source, Ready]] = []
         for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
             if None not in cost:
                 price = sum(cost) + (outside if number == widest else meter.fixed(number))
-                made = self.whole[id(source)] = Ready(
-                    source, form, values, values, source.text, (), price, number, False, False, cost[0]
+                made = self.whole[id(source)] = _ready(
+                    source.id, None, form, values, values, source.text, (), price, number, False, cost[0]
                 )
-                self._notes.keep(made)
+                done.append((source, made))
+        self._notes.keep_all(done)
 
     def _made(self, source: Source, body: str, *, piece: bool = False) -> Ready:
         edits: Edits = ()
@@ -159,31 +185,32 @@ class Blocks:
             escaped = [self.escaping.attribute(value) for value in raw]
             shown = tuple([value for value, _ in escaped])
             edits += tuple([edit for _, changes in escaped for edit in changes])
-        return Ready(source, self.form(names), raw, shown, shown_text, edits, piece=piece)
+        hint = None if piece else source.tokens
+        return Ready(source.id, hint, self.form(names), raw, shown, shown_text, edits)
 
     def _assumed(self, source: Source) -> int:
         return self._known.get((source.id,), self._widest)
 
     def price(self, source: Source, text: str | None = None) -> int:
         """Return the tokens of the enclosed block and the line break after it, under the widest label it may get."""
-        return self._priced(self.prepare(source, text))
+        return self.prepare(source, text).price
 
-    def _priced(self, ready: Ready) -> int:
-        if ready.price < 0 and (ready.piece or not self._notes.fill(ready)):
-            source, meter = ready.source, ready.form.meter
-            ready.assumed = self._assumed(source)
-            known = None if ready.piece else source.tokens
-            if known is not None and meter is not None and not ready.edits:
-                ready.hinted = True
-                ready.price = meter(ready.values, ready.assumed, known)
-            elif meter is not None and ready.form.columnar and meter.alone(ready.text):  # as `_price_many` does
-                ready.body = self.counter(meter.body(ready.text))
-                ready.price = meter(ready.values, ready.assumed, ready.body - 1)
-            else:
-                ready.price = self._count(ready, ready.assumed)
-            if not ready.piece:
-                self._notes.keep(ready)
-        return ready.price
+    def _priced(self, ready: Ready) -> Ready:
+        if ready.price >= 0:
+            return ready
+        meter, hint, body = ready.form.meter, None if ready.edits else ready.hint, -1
+        number = self._known.get((ready.name,), self._widest)
+        if hint is not None and meter is not None:
+            price = meter(ready.values, number, hint)
+        elif meter is not None and ready.form.columnar and meter.alone(ready.text):  # as `_price_many` does
+            body = self.counter(meter.body(ready.text))
+            price = meter(ready.values, number, body - 1)
+        else:
+            hint, price = None, self._count(ready, number)
+        return _ready(
+            ready.name, ready.hint, ready.form, ready.raw, ready.shown, ready.text, ready.edits, price, number,
+            hint is not None, body,
+        )
 
     def _count(self, ready: Ready, number: int) -> int:
         if ready.form.meter is not None:
@@ -196,14 +223,14 @@ class Blocks:
         Where the text alone does not tell that the limit is passed, what stands around it is added.
         """
         known = self.whole.get(id(source))
-        if known is not None and known.source is source and known.price >= 0:
+        if known is not None:
             return known.price
         if source.tokens is not None or self._bound is None:
             return 0
-        text = source.text if self._bounded(source.text) else self.prepare(source, anew=True).text
+        text = source.text if self._bounded(source.text) else (self._looked.get(id(source)) or self._look(source)).text
         least = self._bound(text, limit)
         if least <= limit < least + _AROUND:
-            made = self.prepare(source, anew=True)
+            made = self._looked.get(id(source)) or self._look(source)
             if made.form.meter is not None and made.form.columnar and made.text is source.text:
                 least += made.form.meter({**made.values, "text": ""}, self._assumed(source), -1)
         return least
@@ -214,8 +241,7 @@ class Blocks:
         last: tuple[Meter | None, int] = (None, -1)
         outside = 0  # of the last meter under the last number that was assumed: mostly the same for all
         for made, number in zip(ready, numbers, strict=True):
-            price = made.price if made.price >= 0 else self._priced(made)
-            assumed, meter = made.assumed, made.form.meter
+            price, assumed, meter = made.price, made.assumed, made.form.meter
             if number != assumed:
                 if meter is not None and meter.apart:
                     if (meter, assumed) != last:
@@ -226,34 +252,14 @@ class Blocks:
             prices.append(price)
         return prices
 
-    def around(self, ready: Sequence[Ready], numbers: Sequence[int], prices: Sequence[int]) -> tuple[int, int]:
-        """Return what the enclosures of passages cost besides their texts, and how much of that their fields do.
-
-        Where these are not counted by themselves, an enclosure is counted with nothing in it.
-        """
-        none = self.form(())
-        bare = none.meter.fixed if none.meter is not None and none.columnar else None
-        enclosures = fields = 0
-        for made, number, price in zip(ready, numbers, prices, strict=True):
-            if made.body >= 0 and bare is not None:
-                outside = price - made.body
-                inner = outside - bare(number)
-            else:
-                outside, inner = self._around(made, number, price, none)
-            enclosures += outside
-            fields += max(0, inner)
-        return enclosures, fields
-
-    def _around(self, made: Ready, number: int, price: int, none: Form) -> tuple[int, int]:
-        digits = str(number)
-        label = self.labels.prefix + digits
-        empty = made.form.block(digits, label, "", made.shown)
-        if empty is None:
-            outside = max(0, price - self.counter(made.text))
-            return outside, min(outside, sum(map(self.counter, made.shown)))
-        outside = self.counter(empty)
-        bare = none.block(digits, label, "", ()) if made.shown else empty
-        return outside, outside - self.counter(bare or "")
+    def rendered(self, ready: Sequence[Ready], numbers: Sequence[int]) -> list[str]:
+        """Return what `block` does for each of these passages."""
+        prefix = self.labels.prefix
+        return [
+            fill((digits := str(number), prefix + digits, made.text, *made.shown)) if (fill := made.form.fill)
+            else self.block(made, number)
+            for made, number in zip(ready, numbers, strict=True)
+        ]
 
     def block(self, ready: Ready, number: int) -> str:
         """Render one passage under its label; TemplateRenderError where the template leaves its text out."""
@@ -266,7 +272,7 @@ class Blocks:
             "source": view, "n": number, "label": view.label, "text": view.text, "attributes": view.attributes,
         })
         if " ".join(ready.text.split()) not in " ".join(block.split()):
-            raise left_out(self.compiled, "source.j2", f"the text of the source {ready.source.id[:80]!r}")
+            raise left_out(self.compiled, "source.j2", f"the text of the source {ready.name[:80]!r}")
         return block
 
     def view(self, ready: Ready, number: int, block: str | None = None) -> View:
@@ -278,22 +284,3 @@ class Blocks:
             "attributes": self.compiled.set.settings.pairs(values),
             **({} if block is None else {"block": Markup(block)}),  # noqa: S704 - rendered from escaped parts
         })
-
-
-class Cost:
-    """The price of a source as `pack()` takes it, with the cheap bound that spares tokenising what cannot fit."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        self._price = blocks.price
-        self._known = blocks.whole.get
-        self.floor = blocks.floor
-
-    def __call__(self, source: Source, /) -> int:
-        """Return the tokens of the enclosed block."""
-        known = self.known(source)
-        return self._price(source) if known is None else known
-
-    def known(self, source: Source) -> int | None:
-        """Return what the call would, where that is known already."""
-        ready = self._known(id(source))
-        return ready.price if ready is not None and ready.source is source and ready.price >= 0 else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from promptpack.enclosure import around
 from promptpack.forms import Ready
 from promptpack.history import Fitted
 from promptpack.labels import Labels
@@ -47,21 +48,22 @@ def draft_of(
     """Label, render and count what is placed; `apart` gives pinned sources a message of their own."""
     blocks = frame.blocks
     labels = blocks.labels.assign([one.chunk_ids for one in placed])
-    numbers = [int(label[len(labels.prefix):]) for label in labels.sent]
-    n = len(placed)
-    ready = [blocks.prepare(one.source, one.text) for one in placed]
+    digits = len(labels.prefix)
+    numbers = [int(label[digits:]) for label in labels.sent]
+    n, carried = len(placed), labels.carried
+    ready = blocks.prepared(placed)
     prices = blocks.narrowed(ready, numbers)
-    texts = [blocks.block(made, number) for made, number in zip(ready, numbers, strict=True)]
+    texts = blocks.rendered(ready, numbers)
     sources = [
         _packed(
-            label, one.source, one.text, labels.carried[label], made.attributes, one.rank, position, third, price,
-            one.value, one.ranges,
+            label, one.source, one.text, carried[label], dict(zip(made.form.names, made.raw, strict=True)), one.rank,
+            position, third, price, one.value, one.ranges,
         )
         for position, (one, label, made, third, price) in enumerate(
             zip(placed, labels.sent, ready, regions(n), prices, strict=True)
         )
     ]
-    outside, fields = blocks.around(ready, numbers, prices)
+    outside, fields = around(blocks, ready, numbers, prices)
     history = fitted.messages
     split = sum([one.source.pinned for one in placed]) if apart else 0
     messages = [system] if system else []

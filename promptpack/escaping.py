@@ -14,6 +14,7 @@ The levels, from `PromptBuilder(escape=...)`:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -24,6 +25,7 @@ from promptpack.escape import (
     Escaped,
     LiveLabels,
     Rules,
+    are_inert,
     escape_attribute,
     escape_text,
     is_inert,
@@ -33,6 +35,19 @@ from promptpack.escape import (
 from promptpack.protocols import Escaper
 
 _SAME_WORDS = ("tags", "structure", "strict", "spotlight", "html", "off")
+
+
+class Told(Markup):
+    """Text that was made inert, with the kinds of what was changed in it; it knows no places."""
+
+    kinds: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str, kinds: tuple[str, ...]) -> Self:
+        """Make one from finished text."""
+        made = cls(text)
+        made.kinds = kinds
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,10 @@ class Escaping:
     def leaves(self, text: str) -> bool:
         """Tell, quickly, that a passage would be left as it is."""
         return self.custom is None and is_inert(text, self.rules)
+
+    def left(self, texts: Sequence[str]) -> list[bool]:
+        """Tell what `leaves` does, of many passages."""
+        return are_inert(texts, self.rules) if self.custom is None else [False] * len(texts)
 
     def keeps_words(self, text: str) -> bool:
         """Tell, quickly, that escaping leaves as many words, parted by white space, as there are."""
@@ -93,7 +112,13 @@ class Escaping:
             )
         if text.strip() and not made.strip():
             raise OptionError("escape: the callable made an empty text of one that is not", name="escape", given=None)
-        return made
+        same = hasattr(made, "kinds") or str(made) == text
+        return made if same else Told.of(str(made), ("custom",))
+
+
+def kinds_of(text: str) -> tuple[str, ...]:
+    """Return the kinds of what escaping changed in a text that it returned."""
+    return tuple(getattr(text, "kinds", ()))
 
 
 def _escaped(text: str, rules: Rules) -> Escaped:

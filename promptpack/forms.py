@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from markupsafe import Markup
@@ -16,10 +17,10 @@ from promptpack.environment import Compiled, left_out
 from promptpack.measure import Meter
 from promptpack.protocols import TokenCounter
 from promptpack.shape import Hole, Shape
-from promptpack.source import Source
 from promptpack.tokens.memo import Memo
 from promptpack.views import View
 
+CountMany = Callable[[list[str], str], list[int]]  # texts, and what stands behind each of them
 _KEPT = 20_000  # values of one field
 
 
@@ -28,10 +29,10 @@ class Form:
 
     names: the shown fields, in order. shape, meter: None where the template has none. texts: the tokens of texts
     that are inert and stand alone in their lines, the end of the line included. columnar: whether prices add up
-    field by field.
+    field by field. fill: writes the block from number, label, text and fields, in this order; None without a shape.
     """
 
-    __slots__ = ("_columns", "_fill", "columnar", "meter", "names", "shape", "texts")
+    __slots__ = ("_columns", "columnar", "fill", "meter", "names", "shape", "texts")
 
     def __init__(self, names: tuple[str, ...], shape: Shape | None, meter: Meter | None, texts: Memo) -> None:
         self.names = names
@@ -41,59 +42,64 @@ class Form:
         self.columnar = meter is not None and meter.columnar
         gaps = ["@" + name for name in names]
         self._columns: list[tuple[str, dict[str, int]]] = [(gap, {}) for gap in gaps]
-        self._fill = shape.filler(["n", "label", "text", *gaps]) if shape else None
+        self.fill = shape.filler(["n", "label", "text", *gaps]) if shape else None
 
     def block(self, digits: str, label: str, text: str, shown: tuple[str, ...]) -> str | None:
         """Return the block, filled; None where the template has no shape."""
-        return None if self._fill is None else self._fill((digits, label, text, *shown))
+        return None if self.fill is None else self.fill((digits, label, text, *shown))
 
     def tokens(self, index: int, values: Sequence[str], inert: Callable[[str], bool]) -> list[int | None]:
         """Return what the values of field `index` cost; None for those that have to be escaped or trimmed."""
         gap, known = self._columns[index]
-        found: list[int | None] = list(map(known.get, values))
         meter = self.meter
+        alike = meter.all_alike(values) if meter is not None else values  # digits do not matter to the escaping, either
+        found: list[int | None] = list(map(known.get, alike))
         if None in found and meter is not None:
-            for at, value in enumerate(values):
+            for at, (value, same) in enumerate(zip(values, alike, strict=True)):
                 if found[at] is None and value:
-                    alike = meter.alike(value)  # digits matter neither to the price nor to the escaping
-                    cost = known.get(alike)
+                    cost = known.get(same)
                     if cost is None and value == value.strip() and inert(value):
-                        cost = meter.field(gap, alike)
+                        cost = meter.field(gap, same)
                         if len(known) < _KEPT:
-                            known[alike] = cost
+                            known[same] = cost
                     found[at] = cost
         return found
 
     def bodies(
-        self, texts: Sequence[str], inert: Callable[[str], bool], count: Callable[[list[str]], list[int]]
+        self, texts: Sequence[str], inert: Callable[[Sequence[str]], list[bool]],
+        count: CountMany,
     ) -> list[int | None]:
         """Return what the texts cost, their line breaks included; None for those that have to be looked at closely."""
         found: list[int | None] = list(map(self.texts.table.get, texts))
         meter = self.meter
         if None in found and meter is not None:
-            unknown = [text for text, known in zip(texts, found, strict=True) if known is None]
-            new = [text for text in unknown if type(text) is str and meter.alone(text) and inert(text)]
-            end = meter.body("")
-            counts = count([text + end for text in new])
-            self.texts.put_many(new, counts)
-            fresh = dict(zip(new, counts, strict=True))
-            found = [
-                fresh.get(text) if known is None else known for text, known in zip(texts, found, strict=True)
+            at = [
+                index for index, text in enumerate(texts)
+                if found[index] is None and type(text) is str and ("0" <= text[:1] <= "z" or meter.alone(text))
             ]
+            at = list(compress(at, inert([texts[index] for index in at])))
+            new = [texts[index] for index in at]
+            end = meter.body("")
+            counts = count(new, end)
+            self.texts.put_many(new, counts)
+            for index, tokens in zip(at, counts, strict=True):
+                found[index] = tokens
         return found
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Ready:
-    """A source made ready.
+    """A source made ready; it does not hold the source, on which it may be noted for the next payload.
 
+    name: the id of the source. hint: the tokens of its text, where they came with it and all of it is sent.
     form: what it has in common with others. raw, shown: the values of its fields, as they came and escaped, in the
     order of `form.names`. text: escaped. edits: the kinds of what escaping changed. price: under label number
-    `assumed`; -1 until it is asked for. piece: whether the text is not that of the source. hinted: the price rests on
-    a count that came with the source. body: what the text costs, where it was counted by itself; else -1.
+    `assumed`; -1 where it was not asked for. hinted: the price rests on `hint`. body: what the text costs, where it was
+    counted by itself; else -1.
     """
 
-    source: Source
+    name: str
+    hint: int | None
     form: Form
     raw: tuple[str, ...]
     shown: tuple[str, ...]
@@ -101,14 +107,8 @@ class Ready:
     edits: tuple[str, ...] = ()
     price: int = -1
     assumed: int = 0
-    piece: bool = False
     hinted: bool = False
     body: int = -1
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """The shown fields, unescaped."""
-        return dict(zip(self.form.names, self.raw, strict=True))
 
     @property
     def values(self) -> Mapping[str, str]:

@@ -114,6 +114,15 @@ class Meter:
             return value.encode("ascii").translate(_ZEROS).decode("ascii")
         return value
 
+    def all_alike(self, values: Sequence[str]) -> Sequence[str]:
+        """Return for each value what `alike` does."""
+        if not self._uniform:
+            return values
+        together = "\n".join(values)  # so that a whole column is translated in one go
+        if together.isascii() and together.count("\n") == len(values) - 1:
+            return self.alike(together).split("\n")
+        return list(map(self.alike, values))
+
     def fixed(self, number: int) -> int:
         """Return the tokens of the parts that hold nothing but the label and its number."""
         tokens = self._fixed.get(number)

@@ -7,6 +7,8 @@ can never show in a payload but by its speed; it goes when the source goes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from operator import is_not
 
 from promptpack.environment import Compiled
@@ -38,25 +40,27 @@ class Notes:
         # The very same values: equal ones, like 1 and True, need not be shown alike, and some cannot be compared.
         if any(map(is_not, noted[1], map(source.metadata.get, self._fields))):
             return None
-        return Ready(source, *noted[2])
+        made: Ready = noted[2]
+        return made
 
-    def fill(self, made: Ready) -> bool:
-        """Take over the price that an earlier payload noted for what this one has made ready; tell whether there is."""
-        noted = self.recalled(made.source)
-        if noted is None or noted.price < 0:
-            return False
-        made.price, made.assumed, made.hinted, made.body = noted.price, noted.assumed, noted.hinted, noted.body
-        return True
+    def keep_all(self, made: Sequence[tuple[Source, Ready]]) -> None:
+        """Note on many sources, whose texts are plain ones, how they stand in this payload."""
+        fields, stamp = self._fields, self._stamp
+        facts = [tuple(map(source.metadata.get, fields)) for source, _ in made]
+        if stamp is None or not _LASTING.issuperset(map(type, chain.from_iterable(facts))):
+            for source, one in made:
+                self.keep(source, one)
+            return
+        note = object.__setattr__
+        for (source, one), known in zip(made, facts, strict=True):
+            note(source, "_made", (stamp, known, one))
 
-    def keep(self, made: Ready) -> None:
-        """Note on its source how it stands in this payload."""
-        source = made.source
+    def keep(self, source: Source, made: Ready) -> None:
+        """Note on a source how it stands in this payload."""
         facts = tuple(map(source.metadata.get, self._fields))
         # Texts of other types may remember how they were escaped, which an equal text does not.
         if self._stamp is not None and type(source.text) is str and _LASTING.issuperset(map(type, facts)):
-            rest = (made.form, made.raw, made.shown, made.text, made.edits, made.price, made.assumed, made.piece,
-                    made.hinted, made.body)
-            object.__setattr__(source, "_made", (self._stamp, facts, rest))
+            object.__setattr__(source, "_made", (self._stamp, facts, made))
 
 
 def _stamp(compiled: Compiled, settings: tuple[object, ...]) -> object:

@@ -12,7 +12,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpack.blocks import Blocks, Cost
+from promptpack.blocks import Blocks
+from promptpack.cost import Cost
 from promptpack.environment import left_out
 from promptpack.errors import TemplateRenderError
 from promptpack.guard import Guard

@@ -12,6 +12,7 @@ that cite labels the conversation knows: a model copies how it cited before.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -21,7 +22,7 @@ from promptpack.escape.escaped import changed
 from promptpack.escape.find import find
 from promptpack.escape.shapes import shapes_for
 from promptpack.escape.text import replacements
-from promptpack.escaping import Escaping
+from promptpack.escaping import Escaping, Told, kinds_of
 
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
 # After these a backslash is plain: ASCII but for what opens a shape or a reference (< [ & / and, looked at closer, ;),
@@ -55,25 +56,22 @@ class MarkEscaping(Escaping):
         if role != "assistant" or not self.carried:
             return Escaping.turn(self, text, role)
         pieces: list[str] = []
+        kinds: tuple[str, ...] = ()
         at = 0
         for match in _MARK.finditer(text):
             if all(self._knows(label) for label in match[1].split("\ue202")[1:]):
                 # No shape reaches across a mark, so that what stands before and after is escaped on its own.
-                pieces += (Escaping.turn(self, text[at: match.start()], role), match[0])
+                before = Escaping.turn(self, text[at: match.start()], role)
+                pieces += (before, match[0])
+                kinds += kinds_of(before)
                 at = match.end()
-        pieces.append(Escaping.turn(self, text[at:], role))
-        return Markup("".join(pieces))  # noqa: S704 - escaped piece by piece, and marks of ours
+        rest = Escaping.turn(self, text[at:], role)
+        return Told.of("".join([*pieces, rest]), kinds + kinds_of(rest))  # piece by piece, and marks of ours
 
     def _knows(self, label: str) -> bool:
         prefix = self.rules.prefix
         number = label.removeprefix(prefix)
         return label != number and number.isdigit() and int(number) in self.carried
-
-
-class JsonText(Markup):
-    """Escaped text as the inside of a JSON string; `kinds` are those of escaping, before JSON's own signs."""
-
-    kinds: tuple[str, ...] = ()
 
 
 class JsonEscaping(Escaping):
@@ -84,9 +82,7 @@ class JsonEscaping(Escaping):
     def text(self, text: str) -> Markup:
         """Escape a passage."""
         escaped = Escaping.text(self, text)
-        made = JsonText(json_inert(escaped, self.rules))
-        made.kinds = tuple(getattr(escaped, "kinds", ()))
-        return made
+        return Told.of(json_inert(escaped, self.rules), kinds_of(escaped))  # without those of JSON's own signs
 
     def question(self, text: str) -> Markup:
         """Escape the question, which stands outside of the objects."""
@@ -95,6 +91,11 @@ class JsonEscaping(Escaping):
     def leaves(self, text: str) -> bool:
         """Tell, quickly, that a passage would be left as it is."""
         return Escaping.leaves(self, text) and _SPECIAL.search(text) is None
+
+    def left(self, texts: Sequence[str]) -> list[bool]:
+        """Tell what `leaves` does, of many passages."""
+        inert = Escaping.left(self, texts)
+        return [left and _SPECIAL.search(text) is None for left, text in zip(inert, texts, strict=True)]
 
     def leaves_attribute(self, value: str) -> bool:
         """Tell, quickly, that the value of a field would be left as it is, whatever the labels of the payload."""

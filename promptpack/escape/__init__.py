@@ -20,7 +20,7 @@ from promptpack.escape.check import HINT, Found, check, compare, live_spans, sca
 from promptpack.escape.escaped import Edit, Escaped, EscapedAttribute, source_span
 from promptpack.escape.names import reserved_names
 from promptpack.escape.rules import LEVELS, LiveLabels, Rules
-from promptpack.escape.text import escape_text, is_inert, unescape
+from promptpack.escape.text import are_inert, escape_text, is_inert, unescape
 
 __all__ = [
     "HINT",
@@ -31,6 +31,7 @@ __all__ = [
     "Found",
     "LiveLabels",
     "Rules",
+    "are_inert",
     "check",
     "compare",
     "escape_attribute",

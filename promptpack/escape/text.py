@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from promptpack.errors import OptionError, SourceError, quote
@@ -12,7 +12,7 @@ from promptpack.escape.find import Hit, find
 from promptpack.escape.hidden import REPLACEMENT, hidden_runs, surrogates
 from promptpack.escape.odd import is_quiet
 from promptpack.escape.rules import Rules
-from promptpack.escape.shapes import shapes_for
+from promptpack.escape.shapes import Shapes, shapes_for
 
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Blanks between words, but for those in lists of numbers: "[S2, S1 and" holds no label, "[S2,^S1" might.
@@ -55,20 +55,47 @@ def is_inert(text: str, rules: Rules) -> bool:
     """
     if rules.reserved or rules.level not in _UNMARKED:
         return False
-    # One character is found many times faster than two.
-    tilde = "~" in text and "]~" in text
-    if rules.level != "off" and (tilde or "<" in text or "[" in text or "&" in text):
-        shapes = shapes_for(rules)
-        if (
-            ("<" in text and (shapes.tags.search(text) or "<!" in text))
-            or ("[" in text and shapes.brackets.search(text))
-            or ("&" in text and (shapes.references.search(text) or "#60;!" in text))
-            or tilde
-        ):
-            return False
+    if rules.level != "off" and _has_openers(text) and _may_open(text, shapes_for(rules)):
+        return False
     return is_quiet(text)
 
 
+def are_inert(texts: Sequence[str], rules: Rules) -> list[bool]:
+    """Tell of each text what `is_inert` does; what is in none of them is looked for once.
+
+    >>> are_inert(["if a[0] < b: ...", "see [S1]"], Rules())
+    [True, False]
+    """
+    if rules.reserved or rules.level not in _UNMARKED:
+        return [False] * len(texts)
+    shapes = shapes_for(rules)
+    found: list[bool] = []
+    for at in range(0, len(texts), _TOGETHER):
+        some = texts[at: at + _TOGETHER]
+        together = "\n".join(some)
+        quiet = is_quiet(together)
+        if rules.level == "off" or not _has_openers(together):
+            found += [quiet or is_quiet(text) for text in some]
+        else:
+            found += [not _may_open(text, shapes) and (quiet or is_quiet(text)) for text in some]
+    return found
+
+
+def _has_openers(text: str) -> bool:
+    return "<" in text or "[" in text or "&" in text or "~" in text
+
+
+def _may_open(text: str, shapes: Shapes) -> bool:
+    # One character is found many times faster than two.
+    return bool(
+        ("<" in text and (shapes.tags.search(text) or "<!" in text))
+        or ("[" in text and shapes.brackets.search(text))
+        or ("&" in text and (shapes.references.search(text) or "#60;!" in text))
+        or ("~" in text and "]~" in text)
+    )
+
+
+_TOGETHER = 32  # texts: more of them leave the nearest cache of the machine
 # Levels at which a text without openers and controls is left as it is.
 _UNMARKED = frozenset({"tags", "structure", "spotlight", "off"})
 

@@ -152,33 +152,33 @@ def _without_copies(
             return list(candidates), []
         for at in alike:
             texts[at] = folded(texts[at])
-    groups = _groups(texts, policy, notes)
-    if len(groups) == len(candidates):
-        return list(candidates), []
-    stays: list[int] = []
+    else:
+        alike = range(len(texts))
+    groups = _equal(texts, alike) if policy.threshold == 1.0 else _groups(texts, policy, notes)
     of: dict[int, int] = {}
     for group in groups:
-        chosen = _chosen([candidates[at] for at in group], policy.keep)
-        stays.extend(group[at] for at in chosen)
-        if len(chosen) < len(group):
-            best = group[chosen[0]]
-            of.update((at, best) for at in group if at not in {group[k] for k in chosen})
+        if len(group) > 1:
+            stay = [group[k] for k in _chosen([candidates[at] for at in group], policy.keep)]
+            of.update(dict.fromkeys(set(group).difference(stay), stay[0]))
     dropped = [_copy(candidates, texts, at, of[at]) for at in sorted(of)]
-    return [candidates[at] for at in sorted(stays)], dropped
+    return [candidate for at, candidate in enumerate(candidates) if at not in of], dropped
 
 
 def _maybe_equal(texts: Sequence[str]) -> list[int]:
-    """Return which texts have first and last words that others have, too; the others equal none and need no folding."""
-    opening = _shared([_first_words(text) for text in texts])
-    closing = _shared([" ".join(texts[at].rsplit(None, 3)[-3:]) for at in opening])
-    return [opening[place] for place in closing]
+    """Return which texts have the last and first words that others have, too; the others equal none: no need to fold.
+
+    The last word is looked at first: texts of one document open alike more often than they end alike.
+    """
+    closing = _shared([_last_word(text) for text in texts])
+    both = _shared([" ".join([*texts[at].split(None, 3)[:3], _last_word(texts[at])]) for at in closing])
+    return [closing[place] for place in both]
 
 
-def _first_words(text: str) -> str:
-    words = text[:80].split(None, 3)
-    if len(words) < 4:  # the third may go on
-        words = text.split(None, 3)
-    return " ".join(words[:3])
+def _last_word(text: str) -> str:
+    words = text[-24:].split()
+    if len(words) < 2:  # it may start further up
+        words = text.rsplit(None, 1)
+    return words[-1] if words else ""
 
 
 def _shared(keys: Sequence[str]) -> list[int]:
@@ -194,8 +194,6 @@ def _shared(keys: Sequence[str]) -> list[int]:
 
 def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]]:
     """Return the groups of equal or nearly equal texts, by order of their first texts."""
-    if policy.threshold == 1.0:
-        return _equal(texts)
     from promptpack.packing.join import near_groups
 
     if policy.max_candidates is not None and not policy.fold:
@@ -204,7 +202,7 @@ def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]
         equal = [[at] for at in range(len(texts))]
     else:
         # A copy always joins the group of its first copy, so it need not be compared again.
-        equal = _equal(texts)
+        equal = _equal(texts, range(len(texts)))
     near, unseen = near_groups(
         [texts[group[0]] for group in equal], policy.threshold,
         guard=policy.guard_numbers, length_bucket=policy.length_bucket, max_candidates=policy.max_candidates,
@@ -217,13 +215,10 @@ def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]
     return [sorted(at for first in group for at in equal[first]) for group in near]
 
 
-def _equal(texts: list[str]) -> list[list[int]]:
+def _equal(texts: Sequence[str], places: Sequence[int]) -> list[list[int]]:
     groups: dict[str, list[int]] = {}
-    for at, text in enumerate(texts):
-        if text in groups:
-            groups[text].append(at)
-        else:
-            groups[text] = [at]
+    for at in places:
+        groups.setdefault(texts[at], []).append(at)
     return list(groups.values())
 
 

@@ -153,11 +153,9 @@ def pack(
     (see `promptpack.protocols.Cost`), and for cuts at tokens `prefix` and `suffix`. question: what the
     scorer, `place="auto"` and cuts that keep what is relevant go by.
 
-    Every source is in the result once: sent, or dropped with the reason. Only `min_sources` can pass the
-    budget, and flags what does. Raises SourceError or DuplicateIdError for sources that cannot be used,
-    OptionError for settings, BudgetError where required sources do not fit.
-
-    n log n in the number of sources, beside what `cost`, `near` and `optimal` take.
+    Every source is in the result once: sent, or dropped with the reason. Only `min_sources` can pass the budget, and
+    flags what does. Raises SourceError or DuplicateIdError for sources that cannot be used, OptionError for settings,
+    BudgetError where required sources do not fit. n log n, beside what `cost`, `near` and `optimal` take.
 
     >>> hits = [Source("a", "one two three", 0.9), Source("b", "four five", 0.7), Source("c", "six", 0.5)]
     >>> packed = pack(hits, 4)
@@ -170,7 +168,9 @@ def pack(
     prices = Prices(cost)
     admitted = admit(sources, packing.validate)
     notes = list(admitted.notes)
-    entered, below = _above(_ranked(admitted.sources, packing.tie), packing.min_score)
+    first = _ranked(admitted.sources, packing.tie)
+    prices.ahead(first, budget)
+    entered, below = _above(first, packing.min_score)
     distinct, repeats, sentences = _distinct(entered, packing.dedup, notes)
     ranked = _rescored(distinct, packing, question)
     if packing.select == "priority":

@@ -127,6 +127,12 @@ class Prices:
         self._floor: Callable[[Source, int], int] | None = getattr(cost, "floor", None)
         self._known: dict[int, int] = {}
 
+    def ahead(self, candidates: Sequence[Candidate], budget: int | None) -> None:
+        """Tell a cost that wants to know beforehand which sources there are, in rank order."""
+        told = getattr(self.cost, "ahead", None)
+        if told is not None and budget is not None:
+            told([candidate.source for candidate in candidates], budget)
+
     def whole(self, candidate: Candidate) -> int:
         """Return what the candidate costs as it is."""
         known = self._known.get(candidate.index)

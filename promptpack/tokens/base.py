@@ -69,14 +69,14 @@ class BaseCounter(ABC):
         """
         return [self(text) for text in texts]
 
-    def count_fresh(self, texts: list[str]) -> list[int]:
-        """Count texts as `count_many` does, without looking into the memo or writing to it: for who keeps the counts.
+    def count_fresh(self, texts: list[str], end: str = "") -> list[int]:
+        """Count texts, each with `end` behind it, without looking into the memo or writing to it: for who keeps them.
 
         >>> from promptpack.tokens import counter
         >>> counter("o200k_base").count_fresh(["one", "one two"])
         [1, 2]
         """
-        return [self._measure(text) for text in texts]
+        return [self._measure(text + end) for text in texts]
 
     def floor(self, text: str, limit: int) -> int:
         """Return a lower bound of the count, cheaply; it may stop looking once the bound passes `limit`.

@@ -1,0 +1,67 @@
+"""What is done for many sources together is what would be done for each; else prices and escapes would be wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from promptpack import Source
+from promptpack.escape import LEVELS, LiveLabels, Rules, are_inert, is_inert
+from promptpack.measure import Meter
+from promptpack.packing.candidate import Candidate
+from promptpack.packing.dedup import Dedup, deduplicate
+from promptpack.packing.similarity import folded
+from promptpack.shape import Shape
+from promptpack.tokens import counter
+from promptpack.tokens.bpe import _least_words
+
+PIECES = st.sampled_from([
+    "word", "other", " ", "  ", "   ", "\n", "\t", "\r\n", "\v", "\x1c", "\x85", "\u3000", "<", "[S1]", "&lt;", "~",
+    "]~", "\u200b", "\u2019", "\ud800", "e\u0301", "\u212a", ".", ", ", "</sources>", "\x07",
+])
+TEXTS = st.lists(PIECES, max_size=12).map("".join)
+
+
+@given(st.lists(TEXTS, max_size=70), st.sampled_from(sorted(LEVELS)))
+@example(["fine"] * 40 + ["see [S1]"], "tags")
+def test_texts_are_inert_together_as_they_are_alone(texts, level):
+    rules = Rules(labels=LiveLabels(9), level=level)
+    assert are_inert(texts, rules) == [is_inert(text, rules) for text in texts]
+
+
+@given(TEXTS)
+@example("a  b   c \n d")
+def test_blanks_never_tell_of_more_words_than_there_are(text):
+    """Else a source would be refused as too large that fits."""
+    assert _least_words(text) <= len(text.split())
+
+
+@given(st.lists(TEXTS, max_size=8))
+def test_texts_are_counted_together_with_what_stands_behind_them(texts):
+    for name in ("o200k_base", "words"):
+        count = counter(name)
+        assert count.count_fresh(texts, "\n") == [count(text + "\n") for text in texts]
+
+
+@given(st.lists(st.text("ab01-#\n\u0663", max_size=6), max_size=6))
+def test_a_column_of_values_is_folded_as_each_of_them_is(values):
+    meter = Meter(Shape(('<a t="', '">\n', "\n</a>"), ("@t", "text")), counter("o200k_base"), prefix="S")
+    assert list(meter.all_alike(values)) == [meter.alike(value) for value in values]
+
+
+@given(st.lists(TEXTS, max_size=12))
+@example(["The end\u212a", "The endK", "Start K", " The  endK "])
+def test_exact_copies_are_those_whose_folded_texts_are_equal(texts):
+    """The quick look at first and last words may not overlook a copy."""
+    candidates = [Candidate.of(Source(str(at), text), at, at + 1) for at, text in enumerate(texts)]
+    kept = deduplicate(candidates, Dedup()).kept
+    seen: dict[str, int] = {}
+    for at, text in enumerate(texts):
+        seen.setdefault(folded(text), at)
+    assert [candidate.index for candidate in kept] == sorted(seen.values())
+
+
+@pytest.mark.parametrize("many", [0, 1, 31, 32, 33, 100])
+def test_every_text_gets_an_answer(many):
+    assert are_inert(["a < b"] * many, Rules()) == [True] * many
