@@ -1,14 +1,15 @@
 """Many prompts: rows a CPU second, scaling, and memory of the engines, against a plain loop.
 
-    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,1,2,ray] [--repeat 1]
+    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,1,2,ray] [--repeat 1] [--share 4]
 
 A row is a real question with 50 chunks of about 210 tokens. With --data (a folder with `*.questions.jsonl.gz`, key q,
 and `*.docs.jsonl.gz`, key text; or one with such a folder `data`) questions and texts are those of public data sets;
 without it they are sentences of Python's reference pages. Each run is a process of its own, and the output of each
 engine has to be that of the first. CPU seconds are those of its whole tree; "start" are those of a run of 4 rows, and
 rows per CPU second are counted beyond it where a target says so. Peak memory is the largest sum of the proportional
-set sizes (PSS) of the tree, looked at ten times a second, in the first and in the second half of the run. --repeat
-takes the middle of several runs of each engine, in turns.
+set sizes (PSS) of the tree and of its files in memory, looked at twice a second, in the first and in the second half of
+the run; and at a share of the rows, since it should not depend on how many there are. --repeat takes the middle of
+several runs of each engine, in turns.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 CHUNKS, CHARACTERS, WINDOW = 50, 850, 8192
@@ -107,6 +109,19 @@ def tree(pid: int) -> list[int]:
     return found
 
 
+def in_memory(pids: list[int]) -> float:
+    """Kilobytes of the files in memory that processes have open and do not map, which no set size counts."""
+    held: dict[int, int] = {}
+    for pid in pids:
+        try:
+            for one in Path(f"/proc/{pid}/fd").iterdir():
+                if str(one.readlink()).startswith("/memfd:promptpack"):
+                    held[one.stat().st_ino] = one.stat().st_blocks
+        except OSError:
+            continue
+    return sum(held.values()) * 512 / 1024
+
+
 def measure(command: list[str]) -> tuple[float, float, float, float]:
     """Run a command: CPU seconds, wall seconds, peak MB in the first half and in the second."""
     ticks = os.sysconf("SC_CLK_TCK")
@@ -119,8 +134,9 @@ def measure(command: list[str]) -> tuple[float, float, float, float]:
     def watch() -> None:
         turn = 0
         while not over.wait(0.1):
-            size = 0
-            for pid in tree(process.pid):
+            pids = tree(process.pid)
+            size = in_memory(pids) if turn % 5 == 0 else 0.0
+            for pid in pids:
                 try:
                     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
                     cpu[pid] = (int(fields[11]) + int(fields[12])) / ticks
@@ -158,8 +174,11 @@ def middle(runs: list[tuple[float, float, float, float]]) -> tuple[float, float,
     return found[0], found[1], found[2], found[3]
 
 
-def targets(rows: int, starts: dict[str, float], found: dict[str, tuple[float, float, float, float]]) -> Iterator[str]:
-    """What is asked of the engines, as far as they were run."""
+def targets(
+    rows: int, starts: dict[str, float], found: dict[str, tuple[float, float, float, float]], share: int,
+    fewer: dict[str, float],
+) -> Iterator[str]:
+    """What is asked of the engines, as far as they were run. fewer: the peaks with no more than `share` rows."""
     if {"loop", "1"} <= set(found):
         yield f"1 worker, rows per CPU second of the plain loop: {found['loop'][0] / found['1'][0]:.3f} (0.9 or more)"
     if {"1", "2"} <= set(found):
@@ -168,7 +187,8 @@ def targets(rows: int, starts: dict[str, float], found: dict[str, tuple[float, f
         if what in found:
             _, _, first, second = found[what]
             yield (f"peak memory with {what} worker{'s' * (what != '1')}: {max(first, second):.0f} MB (below 600), in "
-                   f"the second half {second / first:.2f} times that of the first")
+                   f"the second half {second / first:.2f} times that of the first"
+                   + (f", and with {share:,} rows {fewer[what]:.0f} MB" if what in fewer else ""))
     if {"2", "ray"} <= set(found):
         local, ray = (found[one][0] - starts[one] for one in ("2", "ray"))
         yield f"Ray, CPU of the local engine beyond the starts: {ray / local:.2f} (1.1 or less)"
@@ -182,14 +202,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", default="loop,1,2,ray")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--share", type=int, default=4, help="look at memory at this share of the rows, too; 0: do not")
     given = parser.parse_args()
     engines = given.only.split(",")
     folder = given.data / "data" if given.data and (given.data / "data").is_dir() else given.data
     with tempfile.TemporaryDirectory() as name:
-        source, few = Path(name) / "in.jsonl", Path(name) / "few.jsonl"
+        source, few, part = (Path(name) / f"{one}.jsonl" for one in ("in", "few", "part"))
         write_rows(source, given.rows, folder)
-        with source.open("rb") as file:
-            few.write_bytes(b"".join(file.readline() for _ in range(4)))
+        share = given.rows // given.share if given.share else 0
+        for path, count in ((few, 4), (part, share)):
+            with source.open("rb") as file, path.open("wb") as some:
+                some.writelines(islice(file, count))
         starts = {}
         for what in engines:
             apart = ["--shard-size", "1"] if what == "ray" else []  # a task for each row, so that all processes start
@@ -202,7 +225,9 @@ def main() -> None:
                 sys.stderr.write(f"{what}: {runs[what][-1][0]:.1f} CPU seconds\n")
                 first = Path(name) / f"out-{engines[0]}.jsonl"
                 assert what == engines[0] or filecmp.cmp(first, target, shallow=False), f"{what}: another output"
-        found = {what: middle(many) for what, many in runs.items()}
+        found = {what: middle(each) for what, each in runs.items()}
+        fewer = {what: max(measure(command_of(what, part, Path(name) / f"part-{what}.jsonl"))[2:])
+                 for what in engines if what in ("1", "2") and share}
         print(f"{given.rows:,} rows of {CHUNKS} chunks, {source.stat().st_size / 1e6:,.0f} MB of input\n")
         print("| engine | CPU s | of it start | rows per CPU s | wall s | peak MB, first and second half |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -211,7 +236,7 @@ def main() -> None:
             print(f"| {titles.get(what, f'{what} workers')} | {cpu:.1f} | {starts[what]:.1f} | {given.rows / cpu:.0f} "
                   f"| {wall:.1f} | {early:.0f}, {late:.0f} |")
         print()
-        for line in targets(given.rows, starts, found):
+        for line in targets(given.rows, starts, found, share, fewer):
             print(f"* {line}")
 
 

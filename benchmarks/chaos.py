@@ -5,7 +5,7 @@
 Each run is seeded, and kills one kind of process one to three times while it works: a worker, the parent (which is
 started again, and goes on), or on Ray a node with all that is on it (another takes its place). The output, the label
 maps and the dead letters have to be those of a run in which nothing dies, byte for byte. Needs Linux, and for Ray the
-extra ray; the cluster is two nodes of processes on this computer.
+extra ray; the cluster is two nodes of processes on this computer. The tests do the same with a few seeds.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "cluster"))
 
-from processes import Cluster, children, contents, rows, start, write
+from processes import Cluster, children, contents, rows, start, wait_for, write
 
 
 @dataclass
@@ -70,7 +71,12 @@ def run(kind: str, seed: int, folder: Path, cluster: Cluster | None, took: float
             time.sleep(0.5)
             cluster.add()
         else:
-            at = cluster.workers() if cluster is not None else local_workers(process.pid)
+            def workers(pid: int = process.pid) -> list[int]:
+                return cluster.workers() if cluster is not None else local_workers(pid)
+
+            if not wait_for(workers, process):
+                break
+            at = workers()
             if not at:
                 continue
             with suppress(ProcessLookupError):
@@ -86,7 +92,8 @@ def ids(data: bytes) -> Counter[str]:
     return Counter(json.loads(line)["custom_id"] for line in data.splitlines())
 
 
-def chaos(engine: str, runs: int, count: int, root: Path) -> dict[str, Totals]:
+def chaos(engine: str, seeds: Sequence[int], count: int, root: Path) -> dict[str, Totals]:
+    """Runs of an engine, of `count` rows each; a seed says what is killed, and when. Returns the totals by that."""
     plain = root / f"{engine}-plain"
     plain.mkdir()
     write(plain / "in.jsonl", rows(count))
@@ -100,7 +107,7 @@ def chaos(engine: str, runs: int, count: int, root: Path) -> dict[str, Totals]:
     took = time.monotonic() - begun
     expected = contents(plain)
     try:
-        for seed in range(runs):
+        for seed in seeds:
             kind = kinds[seed % len(kinds)]
             folder = root / f"{engine}-{seed}"
             folder.mkdir()
@@ -129,7 +136,7 @@ def main() -> None:
     given = parser.parse_args()
     engines = ["local", "ray"] if given.engine == "both" else [given.engine]
     with tempfile.TemporaryDirectory() as name:
-        found = {engine: chaos(engine, given.runs, given.rows, Path(name)) for engine in engines}
+        found = {engine: chaos(engine, range(given.runs), given.rows, Path(name)) for engine in engines}
     print(f"{given.runs} seeded runs of {given.rows} rows for each engine\n")
     print("| engine | killed | runs | kills | starts | rows lost | rows twice | output different |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")

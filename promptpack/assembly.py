@@ -17,6 +17,7 @@ from markupsafe import Markup
 from promptpack.blocks import Blocks
 from promptpack.caching import cache_notes
 from promptpack.draft import Draft, draft_of, without_weakest
+from promptpack.edits import text_edits
 from promptpack.errors import BudgetError, OptionError, SourceError, quote
 from promptpack.escape import LiveLabels, Rules
 from promptpack.fields import AUTO, joined_notes, telling_fields
@@ -62,6 +63,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         ]
     step("frame", {"template": frame.compiled.set.name, "counter": _name(frame.counter), "sources": len(sources)})
 
+    given = content
     if content.folded:
         told = [content.system] if content.system else []
         told += [str(frame.escaping.turn(text, "system")) for text in content.folded]
@@ -94,6 +96,8 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
         )
     step("history", {"kept": len(fitted.kept), "dropped": len(fitted.dropped), "tokens": fitted.used})
 
+    edits, dead = text_edits(given.system, given.folded, fitted, frame.escaping)
+    notes += dead
     packed = packed_into(account.sources)
     step("pack", {"sent": len(packed.sources), "dropped": len(packed.dropped), "tokens": packed.used})
     placed: Sequence[Placed] = packed.sources  # pinned ones first
@@ -119,6 +123,7 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     step("measure", {"tokens": draft.tokens, "late": len(late)})
     if require_sources and not placed:
         raise _no_source(len(content.sources), [*empty, *packed.dropped, *late])
+    draft = replace(draft, escaped=(*draft.escaped, *edits)) if edits else draft
     dropped: Sequence[Dropped] = packed.dropped
     if empty or late:
         dropped = sorted([*empty, *dropped, *late], key=lambda out: out.rank)

@@ -30,7 +30,7 @@ from promptpack.views import View
 Edits = tuple[str, ...]
 _AROUND = 200  # tokens; few enclosures take more, and a limit that is farther off is not passed by them
 _ready = maker(Ready)
-_AT_FIRST, _AT_ONCE = 16, 256  # texts that are counted in one go: a few to learn their size, then many
+_AT_FIRST, _AT_ONCE = 4, 1024  # texts that are counted in one go: a few to learn their size, then many
 
 
 class Blocks:
@@ -117,14 +117,15 @@ class Blocks:
         additive = getattr(self.counter, "additive", False)
         if self._count_fresh is None or self.escaping.custom is not None or not additive:
             return
-        left, at = room, 0
-        size = _AT_FIRST
+        left, at, seen = room, 0, 0  # seen: characters of the texts that took `room - left` tokens
         while at < len(sources) and left > 0:
             batch: list[Source] = []
-            guess = 0
-            for source in sources[at: at + size]:
-                guess += len(source.text) // 5  # few tokens are longer, so that not too few are counted
-                if guess > left:
+            length = 0
+            for source in sources[at: at + (_AT_ONCE if at else _AT_FIRST)]:
+                length += len(source.text)
+                # Few tokens are longer than five characters, so that not too few are counted; then as many as are
+                # likely to fit.
+                if length // 5 > left or length * (room - left) > left * seen > 0:
                     break
                 batch.append(source)
             if not batch:
@@ -132,8 +133,8 @@ class Blocks:
             self._prepare_many([source for source in batch if not self._recalled(source)], self._count_fresh)
             self._alive += batch
             left -= sum([(self.whole.get(id(source)) or self.prepare(source)).price for source in batch])
+            seen += sum([len(source.text) for source in batch])
             at += len(batch)
-            size = min(_AT_ONCE, left * at // max(1, room - left))  # as many more as are likely to fit
 
     def _recalled(self, source: Source) -> bool:
         noted = self._notes.recalled(source)

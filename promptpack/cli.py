@@ -15,7 +15,7 @@ import click
 from promptpack.cli_batch import batch, batch_verify
 from promptpack.cli_bench import bench
 from promptpack.cli_calibrate import calibrate
-from promptpack.cli_common import as_files, as_names, emit, packing_of, reported
+from promptpack.cli_common import as_files, as_names, builder_options, emit, packing_of, reported
 from promptpack.cli_eval import evaluate
 from promptpack.cli_explain import explain as explain_command
 from promptpack.cli_models import models as models_command
@@ -44,20 +44,11 @@ def main() -> None:
 @click.option("--margin", type=int, help="Tokens kept free for safety.  [0, or what the model's estimate calls for]")
 @click.option("-s", "--system", help="Who the model is; the rules of the template set follow it.")
 @click.option("--history", "history_file", help="A file of OpenAI-shaped messages.", shell_complete=as_files)
-@click.option("-m", "--model", help="A model name: sets window, counter and template set.")
+@click.option("-m", "--model", help="A model name: sets window, counter and template set.",
+              shell_complete=as_names("model"))
 @click.option("--models", help="A TOML file with models of your own, tried before those of the package.",
               shell_complete=as_files)
-@click.option("-t", "--template", help="The name of a template set, or a folder.", shell_complete=as_names("template"))
-@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
-@click.option("--select", help="How sources are chosen: auto (default), top, spans, ...",
-              shell_complete=as_names("select"))
-@click.option("--place", help="How sources are placed: fold, best_first, chronological, ..., curve:FILE",
-              shell_complete=as_names("place"))
-@click.option("--dedup", help="How repeated text is dropped: exact, off, ...", shell_complete=as_names("dedup"))
-@click.option("--top-k", type=int, help="At most this many sources.")
-@click.option("--min-score", type=float, help="Drop sources that score less.")
-@click.option("--escape", help="How text is made inert: tags, html, off, ...", shell_complete=as_names("escape"))
-@click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart.")
+@builder_options
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("-o", "--output", help="Write to this file instead of standard output.", shell_complete=as_files)
 @click.option("--explain", is_flag=True, help="Print the account and what was left out on standard error.")
@@ -119,7 +110,8 @@ def render(
     help="What to cut off: the tail, the head, or the middle.",
 )
 @click.option("--no-truncate", is_flag=True, help="Keep files whole, or drop them.")
-@click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
+@click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.",
+              shell_complete=as_names("counter"))
 @click.option("-o", "--output", help="Write to this file instead of standard output.", shell_complete=as_files)
 @click.option("--stats", is_flag=True, help="Print what was kept, cut and dropped on standard error.")
 @reported
@@ -149,8 +141,9 @@ def pack(
 
 @main.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=as_files)
-@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
-@click.option("-m", "--model", help="Count as this model does.")
+@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]", shell_complete=as_names("counter"))
+@click.option("-m", "--model", help="Count as this model does.",
+              shell_complete=as_names("model"))
 @click.option("--models", help="A TOML file with models of your own, tried before those of the package.",
               shell_complete=as_files)
 @reported

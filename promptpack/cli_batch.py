@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpack.batch.chunks import LARGEST_ROW
-from promptpack.cli_common import as_files, as_names, packing_of, reported
+from promptpack.cli_common import as_files, as_names, builder_options, packing_of, reported
 from promptpack.errors import OptionError, PromptpackError, SourceError
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ FORMATS = (
 @click.argument("source", metavar="IN", shell_complete=as_files)
 @click.argument("target", metavar="OUT", shell_complete=as_files)
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="What a line is.  [payload, or parquet]")
-@click.option("-m", "--model", help="A model name: sets window, counter and template set, and goes into requests.")
+@click.option("-m", "--model", help="A model name: sets window, counter and template set, and goes into requests.",
+              shell_complete=as_names("model"))
 @click.option("--models", help="A TOML file with models of your own, tried before those of the package.",
               shell_complete=as_files)
 @click.option("--endpoint", type=click.Choice(["chat", "responses"]), default="chat", help="Of openai-batch.")
@@ -37,17 +38,7 @@ FORMATS = (
 @click.option("--answer", type=int, help="Tokens kept free for the answer.  [min(1024, window / 4)]")
 @click.option("--margin", type=int, help="Tokens kept free for safety.  [0, or what the model's estimate calls for]")
 @click.option("-s", "--system", help="Who the model is, where a row does not say; the set's rules follow it.")
-@click.option("-t", "--template", help="The name of a template set, or a folder.", shell_complete=as_names("template"))
-@click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]")
-@click.option("--select", help="How sources are chosen: auto (default), top, spans, ...",
-              shell_complete=as_names("select"))
-@click.option("--place", help="How sources are placed: fold, best_first, chronological, ..., curve:FILE",
-              shell_complete=as_names("place"))
-@click.option("--dedup", help="How repeated text is dropped: exact, off, ...", shell_complete=as_names("dedup"))
-@click.option("--top-k", type=int, help="At most this many sources.")
-@click.option("--min-score", type=float, help="Drop sources that score less.")
-@click.option("--escape", help="How text is made inert: tags, html, off, ...", shell_complete=as_names("escape"))
-@click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart.")
+@builder_options
 @click.option("--column", "columns", multiple=True, metavar="PART=NAME",
               help="The column of a part: id, question, sources, history, system, answer.")
 @click.option("-j", "--workers", type=int, help="Processes; 0 works in this one.  [as many as processors]")
@@ -82,6 +73,7 @@ def batch(
     every row has a payload; 3: some have not (OUT.dead.jsonl); 1: stopped, and --resume goes on; 2: bad usage.
     """
     from promptpack.batch.codecs import codec_of
+    from promptpack.batch.formats import beyond
     from promptpack.batch.job import Job
     from promptpack.batch.options import Options, RowError, StoppedError
     from promptpack.batch.outputs import beside_name
@@ -123,6 +115,9 @@ def batch(
         sys.exit(1)
     if not quiet:
         _tell(summary, price)
+        size = Path(target).stat().st_size if not split and Path(target).is_file() else None
+        if size is not None and (told := beyond(job.kind, summary.payloads, size)):
+            click.echo(f"Warning: {told}; --split writes several", err=True)
     sys.exit(3 if summary.failures else 0)
 
 

@@ -15,7 +15,6 @@ from click.shell_completion import CompletionItem
 from promptpack.errors import BudgetError, PromptpackError, SourceError
 
 _PACKING = ("select", "place", "dedup", "top_k", "min_score")
-_CURVE = "curve:"
 
 
 def as_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -30,18 +29,52 @@ _NAMES = {
     "escape": ("promptpack.escape.rules", "LEVELS"),
     "policy": ("promptpack.evaluation.policies", "POLICIES"),
     "template": ("promptpack.templates", "template_names"),
+    "counter": ("promptpack.tokens", "counter_names"),
+    "model": ("promptpack.profiles", "model_names"),
 }
+_BESIDE = {"template": "dir", "counter": "file"}  # what may be given instead of a name
 
 
-def as_names(what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Complete the value of a parameter by the names that there are for it; loaded only when a shell asks."""
+def as_names(*what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Complete the value of a parameter by the names that there are for it; loaded only when a shell asks.
+
+    Where none of them begins so, and a folder or a file will do as well, it completes to those.
+    """
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        module, name = _NAMES[what]
-        known = getattr(import_module(module), name)
-        return [CompletionItem(one) for one in (known() if callable(known) else known) if one.startswith(incomplete)]
+        found = []
+        for module, name in map(_NAMES.__getitem__, what):
+            known = getattr(import_module(module), name)
+            found += [one for one in (known() if callable(known) else known) if one.startswith(incomplete)]
+        beside = [_BESIDE[one] for one in what if one in _BESIDE]
+        if not found and beside:
+            return [CompletionItem(incomplete, type=beside[0])]
+        return [CompletionItem(one) for one in found]
 
     return complete
+
+
+def builder_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a builder that several commands share."""
+    options = (
+        click.option("-t", "--template", help="The name of a template set, or a folder.",
+                     shell_complete=as_names("template")),
+        click.option("-c", "--counter", help="How tokens are counted.  [o200k_base]",
+                     shell_complete=as_names("counter")),
+        click.option("--select", help="How sources are chosen: auto (default), top, spans, ...",
+                     shell_complete=as_names("select")),
+        click.option("--place", help="How sources are placed: fold, best_first, chronological, ..., curve:FILE",
+                     shell_complete=as_names("place")),
+        click.option("--dedup", help="How repeated text is dropped: exact, off, ...", shell_complete=as_names("dedup")),
+        click.option("--top-k", type=int, help="At most this many sources."),
+        click.option("--min-score", type=float, help="Drop sources that score less."),
+        click.option("--escape", help="How text is made inert: tags, html, off, ...",
+                     shell_complete=as_names("escape")),
+        click.option("--fields", help="The metadata to show, separated by commas; auto: what tells the sources apart."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def reported(command: Callable[..., None]) -> Callable[..., None]:
@@ -73,11 +106,10 @@ def packing_of(options: Mapping[str, Any]) -> dict[str, Any]:
     `curve:FILE` as the placement is one by the curve in that file.
     """
     found = {name: options[name] for name in _PACKING if options.get(name) is not None}
-    if str(found.get("place", "")).startswith(_CURVE):
-        from promptpack.curves import PositionCurve
-        from promptpack.packing.curve import Curve
+    if "place" in found:
+        from promptpack.packing.curve import placement
 
-        found["place"] = Curve(PositionCurve.load(found["place"].removeprefix(_CURVE)))
+        found["place"] = placement(found["place"])
     return found
 
 

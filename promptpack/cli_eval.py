@@ -12,8 +12,10 @@ from typing import Any
 import click
 
 from promptpack.cli_common import as_files, as_names, emit, reported
-from promptpack.errors import OptionError, SourceError
+from promptpack.errors import OptionError, SourceError, quote
 from promptpack.files import read_items, read_numbered_lines
+
+_TOLD = 10  # fields that are named
 
 
 @click.command(name="eval")
@@ -28,7 +30,8 @@ from promptpack.files import read_items, read_numbered_lines
     "-k", "--top-k", type=click.IntRange(min=1), help="Sources at most, for each policy.  [4; no limit with a budget]"
 )
 @click.option("-b", "--budget", type=click.IntRange(min=0), help="Tokens for the texts of the sources.  [no limit]")
-@click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.")
+@click.option("-c", "--counter", default="o200k_base", show_default=True, help="How tokens are counted.",
+              shell_complete=as_names("counter"))
 @click.option("--json", "as_json", is_flag=True, help="Print the means and intervals as JSON.")
 @reported
 def evaluate(
@@ -42,6 +45,7 @@ def evaluate(
     `prediction`, or `predictions` by policy, with the `labels` that they cite.
     """
     from promptpack.evaluation import report as reports
+    from promptpack.evaluation.cases import unread_fields
     from promptpack.evaluation.harness import compare, read_cases
     from promptpack.reading import read_sources
     from promptpack.tokens import counter as counter_named
@@ -55,6 +59,11 @@ def evaluate(
         raise SourceError(f"{dataset}: there are no questions", field="file")
     if top_k is None and budget is None:
         top_k = 4
+    unread = unread_fields(item for _, item in numbered)
+    if unread:
+        told = ", ".join(f"{quote(name)} ({count:,})" for name, count in list(unread.items())[:_TOLD])
+        more = f" and {len(unread) - _TOLD} more" if len(unread) > _TOLD else ""
+        click.echo(f"{dataset}: fields that are not read, with the questions that have them: {told}{more}", err=True)
     sources = None if shared is None else tuple(read_sources(read_items(shared)))
     places = [f"{dataset}: line {number}" for number, _ in numbered]
     with _progress([item for _, item in numbered]) as shown:

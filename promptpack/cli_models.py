@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from promptpack.cli_common import as_files, emit, reported
+from promptpack.cli_common import as_files, as_names, emit, reported
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=as_names("model"))
 @click.option("--models", "file", help="A TOML file with models of your own, tried before those of the package.",
               shell_complete=as_files)
 @reported
@@ -23,8 +23,10 @@ def models(name: str | None, file: str | None) -> None:
         ))
         return
     found = required_profile(name, file)
+    row = load_models(file).find(name)
     told = {
-        "model": found.model, "window": found.window, "counter": found.counter, "exact counter": found.exact_counter,
+        "model": found.model, "patterns": ", ".join(row.match) if row else None, "window": found.window,
+        "counter": found.counter, "exact counter": found.exact_counter,
         "template": found.template or "default", "tokens a message": found.message, "tokens of the reply": found.reply,
         "margin": f"{found.margin:.0%} of the window", "system role": "yes" if found.system_role else "no",
         "chat markers": ", ".join(found.markers) or None, "source": found.source, "checked": found.checked,

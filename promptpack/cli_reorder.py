@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from promptpack.cli_common import as_files, emit, reported
+from promptpack.cli_common import as_files, as_names, emit, reported
 from promptpack.errors import OptionError, SourceError
 from promptpack.files import read_items, read_json, read_json_lines, read_text
 from promptpack.version import __version__
@@ -56,9 +57,23 @@ def _spellings(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((f"--{name}", "--" + snake(name).replace("_", "-"))))
 
 
+def _values(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Complete the value of a flag by those that its option takes; a comparator cannot be given in a shell."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from promptpack.reorder.options import CHECKS, snake
+
+        known = getattr(CHECKS.get(snake(name)), "known", ())
+        return [CompletionItem(one) for one in known if one.startswith(incomplete) and one != "custom"]
+
+    return as_names("counter", "model") if name == "tokenCounter" else complete
+
+
 def _reorder_flags(command: Command) -> Command:
     for name, kind, text in reversed(FLAGS):
         named: dict[str, Any] = {"is_flag": True, "default": None} if kind is None else {"type": kind}
+        if kind is str:
+            named["shell_complete"] = _values(name)
         command = click.option(*_spellings(name), name, help=text, **named)(command)
     return command
 

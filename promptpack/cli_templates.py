@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from promptpack.cli_common import emit, reported
+from promptpack.cli_common import as_names, emit, reported
 from promptpack.errors import OptionError, PromptpackError, TemplateLookupError, TemplateRenderError, quote
 from promptpack.settings import FILE
 from promptpack.templates import FALLBACK, FILES, TemplateSet, root, template_names
@@ -34,7 +34,7 @@ def listed() -> None:
 
 
 @templates.command()
-@click.argument("name", metavar="SET")
+@click.argument("name", metavar="SET", shell_complete=as_names("template"))
 @reported
 def show(name: str) -> None:
     """Print the files of a SET: a shipped name, or a folder."""
@@ -49,7 +49,7 @@ def show(name: str) -> None:
 
 
 @templates.command()
-@click.argument("names", nargs=-1, required=True, metavar="SET...")
+@click.argument("names", nargs=-1, required=True, metavar="SET...", shell_complete=as_names("template"))
 @reported
 def lint(names: tuple[str, ...]) -> None:
     """Check each SET, a folder or a shipped name: one line for each finding, and exit code 1 where there is one."""

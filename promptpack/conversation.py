@@ -26,8 +26,9 @@ class Conversation:
     those that are found again stay before the history, in their order. `all`: those that are not found again stay,
     too, as long as all that stay take at most half of the last turn's room for sources. A prompt that starts like the
     one before is read from the provider's cache; the price is that what stays stands where it stood, not where its
-    rank puts it, and (with `all`) takes tokens. The report of the payload says both in numbers. Only whole passages of
-    one chunk, with the same text as before, stay. last: the payload of the turn before, which `keep` looks at.
+    rank puts it, and (with `all`) takes tokens. The report of the payload says both in numbers. Only whole passages
+    with the same text as before stay; one that was merged, where its chunks make the same passage again. last: the
+    payload of the turn before, which `keep` looks at.
 
     To go on in another process, store the messages of `history` and `labels.to_dict()`, and build
     `Conversation(builder.add_history(messages).with_labels(Labels.from_dict(stored)))`.
@@ -151,10 +152,12 @@ class Conversation:
         anew = _Plan(builder.add_sources(fresh))
         if self.keep == "none" or self.last is None:
             return [anew]
-        standing = {source.id for source in self.builder._content.sources}
-        kept = stay(self.last, fresh, standing, missing=self.keep == "all")
+        kept = stay(
+            self.last, fresh, builder._content.sources, builder.packing, missing=self.keep == "all",
+            ranked=builder.rerank is None,
+        )
         if not kept.sources:
-            return [anew]
+            return [replace(anew, note=f"keep={self.keep}: {kept.note}" if kept.others else None)]
         note = "the sources of the last turn do not fit beside the rest, so that all were packed anew"
         return [
             _Plan(builder.add_sources([*kept.rest, *kept.sources]), f"keep={self.keep}: {kept.note}"),

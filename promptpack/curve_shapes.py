@@ -5,21 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import isfinite
-from numbers import Real
-
-
-def finite(value: object) -> bool:
-    """Tell whether a value is a number, neither a truth value nor infinite.
-
-    >>> finite(0.5), finite(True), finite(float("nan")), finite("1")
-    (True, False, False, False)
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    try:
-        return isfinite(value)
-    except OverflowError:  # a whole number beyond the range of a float
-        return False
 
 
 def parabolas(start: float, middle: float, inner: float, end: float) -> Callable[[float], float]:

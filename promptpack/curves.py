@@ -21,8 +21,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from promptpack.curve_shapes import finite, least_squares, linear, parabolas
+from promptpack.curve_shapes import least_squares, linear, parabolas
 from promptpack.errors import OptionError, quote
+from promptpack.finite import is_number
 
 Kind = Literal["points", "quadratic", "parabolas"]
 Measure = Literal["loglik", "exact"]
@@ -47,14 +48,14 @@ class CurvePoint:
     def __post_init__(self) -> None:
         for name in ("x", "p"):
             value = getattr(self, name)
-            if not finite(value) or not 0 <= value <= 1:
+            if not is_number(value) or not 0 <= value <= 1:
                 raise _fault(f"points: {name}: expected a number from 0 to 1, got {quote(value)}", value)
             object.__setattr__(self, name, float(value))
         if self.low is None and self.high is None:
             return
         if self.low is None or self.high is None:
             raise _fault("points: low and high: expected both or neither", self.low)
-        if not (finite(self.low) and finite(self.high) and self.low <= self.p <= self.high):
+        if not (is_number(self.low) and is_number(self.high) and self.low <= self.p <= self.high):
             raise _fault(
                 f"points: expected low <= p <= high, got {quote(self.low)}, {quote(self.p)}, {quote(self.high)}",
                 self.low,
@@ -167,7 +168,7 @@ class PositionCurve:
 
     def __call__(self, x: float) -> float:
         """Return p at x; OptionError unless x is a number from 0 to 1."""
-        if not finite(x) or not 0 <= x <= 1:
+        if not is_number(x) or not 0 <= x <= 1:
             raise OptionError(f"x: expected a number from 0 to 1, got {quote(x)}", name="x", given=x)
         return self.function()(x)
 

@@ -12,7 +12,8 @@ import difflib
 import functools
 import unicodedata
 from collections.abc import Callable, Mapping
-from types import TracebackType
+from copy import copy
+from types import CodeType, TracebackType
 from typing import Any
 
 import jinja2
@@ -37,10 +38,14 @@ NAMES = {
 
 
 class Compiled:
-    """A template set that is ready to render: three templates, the names that they reserve, their shapes."""
+    """A template set that is ready to render: three templates, the names that they reserve, their shapes.
 
-    def __init__(self, templates: TemplateSet, *, like: Compiled | None = None) -> None:
+    like: a set with the same tags. own: names that its texts take besides those of `NAMES` (see `valued`).
+    """
+
+    def __init__(self, templates: TemplateSet, *, like: Compiled | None = None, own: tuple[str, ...] = ()) -> None:
         self.set = templates
+        self._own = own
         names, numbered = (like.names, like.numbered) if like else _reserved(templates)
         self.names: frozenset[str] = names
         self.numbered: frozenset[str] = numbered
@@ -48,14 +53,28 @@ class Compiled:
         texts = dict(templates.files())
         loader = jinja2.FunctionLoader(lambda name: _load(templates, texts, name))
         self.environment = _environment(loader, self._escape, restricted=templates.restricted)
-        self._templates = self._compile_all()
-        trees = {name: self.environment.parse(text) for name, text in templates.files()}
-        self._plain = {name: is_plain(tree) for name, tree in trees.items()}
-        self._used = {name: frozenset(meta.find_undeclared_variables(tree)) for name, tree in trees.items()}
+        self._plain: dict[str, bool] = {}
+        self._used: dict[str, frozenset[str]] = {}
+        self._code = self._compile_all()
+        self._begin({})
+
+    def _begin(self, values: Mapping[str, str]) -> None:
+        """Make the templates of their code; nothing is known of their shapes yet."""
+        known = {} if self.set.restricted else self.environment.make_globals(None)
+        self._templates = {
+            name: jinja2.Template.from_code(self.environment, code, {**known, **values})
+            for name, code in self._code.items()
+        }
         self._kept: dict[tuple[Any, ...], Any] = {}
         self._shapes: dict[tuple[str, tuple[Any, ...]], Shape | None] = {}
         self._begun = first_parts(self.names, self.numbered)
         self._blocks, self._frames, self._seams = Seams(), set[Shape](), Seams()
+
+    def valued(self, values: Mapping[str, str]) -> Compiled:
+        """Return this set with values for the names in `own`: the code is shared, what was learned of it is not."""
+        made = copy(self)
+        made._begin(values)
+        return made
 
     def render(self, name: str, context: Mapping[str, Any]) -> str:
         """Render one file; TemplateRenderError with file and line where it fails."""
@@ -119,9 +138,9 @@ class Compiled:
             names=self.names, numbered=self.numbered, labels=LiveLabels(None), reserved=self.signs,
         ))
 
-    def _compile_all(self) -> dict[str, jinja2.Template]:
+    def _compile_all(self) -> dict[str, CodeType]:
         """Compile the three files; all that is wrong with them in one error."""
-        made: dict[str, jinja2.Template] = {}
+        made: dict[str, CodeType] = {}
         faults: list[TemplateRenderError] = []
         for name, text in self.set.files():
             try:
@@ -135,19 +154,18 @@ class Compiled:
             raise TemplateRenderError(told, template=faults[0].template, lineno=faults[0].lineno) from faults[0]
         return made
 
-    def _compile(self, name: str, text: str) -> jinja2.Template:
+    def _compile(self, name: str, text: str) -> CodeType:
         where = f"{self.set.name}/{name}"
         try:
             tree = self.environment.parse(text, name, where)
             if self.set.restricted:
-                refuse(tree, text, where, NAMES[name])  # before anything computes its constants
-            unknown = meta.find_undeclared_variables(tree) - set(NAMES[name]) - set(self.environment.globals)
+                refuse(tree, text, where, (*NAMES[name], *self._own))  # before anything computes its constants
+            used = meta.find_undeclared_variables(tree)
+            unknown = used - {*NAMES[name], *self._own} - set(self.environment.globals)
             if unknown:
                 raise _unknown_names(tree, sorted(unknown), where, NAMES[name])
-            if self.set.restricted:
-                code = self.environment.compile(metered(tree), name, where)
-                return jinja2.Template.from_code(self.environment, code, {})
-            return self.environment.get_template(name)
+            self._plain[name], self._used[name] = is_plain(tree), frozenset(used)
+            return self.environment.compile(metered(tree) if self.set.restricted else text, name, where)
         except PromptpackError:
             raise
         except Exception as error:

@@ -31,7 +31,8 @@ class Fitted:
     """The turns that are sent, in order, with the tokens they use; and those that left, in order.
 
     summary: a turn that stands before the kept ones, for those that left (`promptpack.summary`). notes: what was done,
-    one plain sentence each.
+    one plain sentence each. said: where escaping came before, for each of `messages` its place ("history: message 3",
+    "summary: message 0") and the message as it was.
     """
 
     kept: tuple[Turn, ...]
@@ -39,6 +40,7 @@ class Fitted:
     used: int
     summary: Turn | None = None
     notes: tuple[str, ...] = ()
+    said: tuple[tuple[str, Message], ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:

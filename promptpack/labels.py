@@ -178,6 +178,15 @@ def number(label: str, prefix: str) -> int:
     return int(digits)
 
 
+def prefix_of(label: str) -> str:
+    """Return what stands before the number of a label.
+
+    >>> prefix_of("S12")
+    'S'
+    """
+    return label.rstrip("0123456789")
+
+
 def _chunk_ids(ids: object, owner: str) -> tuple[str, ...]:
     """Return chunk ids as a tuple; a single text is one id, and a set is refused since it has no order."""
     chunk_ids = (ids,) if isinstance(ids, str) else tuple(ids) if isinstance(ids, list | tuple) else ()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.errors import OptionError, SourceError, TemplateRenderError, quote
 from promptpack.escape import LiveLabels, Rules, escape_text
+from promptpack.labels import prefix_of
 from promptpack.message import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def document_id(one: PackedSource) -> str:
 
     `Payload.verify_response` knows a passage by this name, too.
     """
-    prefix = one.label.rstrip("0123456789")
+    prefix = prefix_of(one.label)
     rules = Rules(names=ENCLOSURES, prefix=prefix, labels=LiveLabels(None), reserved=MARKS)
     return str(escape_text(" ".join(one.chunk_ids[0].split()), rules))
 

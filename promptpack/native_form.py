@@ -43,6 +43,10 @@ class Native:
         """Return the texts that a counter has to count; data as JSON."""
         return [as_json(value) for kind, value in self._sites() if kind not in ("image", "file")]
 
+    def changeable(self) -> list[str]:
+        """Return the texts that `changed` changes, each once; data as JSON."""
+        return [as_json(value) for kind, value in self._sites() if kind in ("text", "data", "json")]
+
     def attachments(self) -> list[tuple[Kind, Mapping[str, Any]]]:
         """Return the images and files."""
         return [(kind, value) for kind, value in self._sites() if kind in ("image", "file")]

@@ -11,6 +11,7 @@ from promptpack.labels import Labels
 from promptpack.layout import Layout
 from promptpack.messages import Message
 from promptpack.packing.candidate import Dropped, Region
+from promptpack.packing.spans_parts import places
 from promptpack.shown import visible
 from promptpack.source import Source
 from promptpack.window import Budget
@@ -28,10 +29,9 @@ class PackedSource:
     """One passage of the payload.
 
     label: how the model cites it. text: what was sent of it, unescaped. chunk_ids: the chunks that it is made of.
-    attributes: the shown fields, unescaped, in their order. rank: from 1, before any drop. position: its place
-    in the prompt, from 0; region: start, middle or end. tokens: its cost, enclosure included. value: what the
-    selection took it to be worth. ranges: the (start, end) offsets in `source.text` that were sent, where
-    `select="spans"` took a part; empty otherwise.
+    attributes: the shown fields, unescaped, in their order. rank: from 1, before any drop. position: its place in the
+    prompt, from 0; region: start, middle or end. tokens: its cost, enclosure included. value: what the selection took
+    it to be worth. ranges: the (start, end) offsets in `source.text` that were sent, where `select="spans"` took parts.
     """
 
     label: str
@@ -50,6 +50,10 @@ class PackedSource:
         """Say which part of the source's text was sent: "characters 40-95 of 863"; empty where `ranges` is."""
         told = ", ".join(f"{start}-{end}" for start, end in self.ranges)
         return told and f"characters {told} of {len(self.source.text)}"
+
+    def in_source(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """Return where `text[start:end]` stands in `source.text`: a range for each part, none if it cannot be told."""
+        return places(self.text, self.source.text, self.ranges, start, end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpack.errors import OptionError, quote
+from promptpack.misspelt import corrected, first_other, respelled, stems
 from promptpack.modelrows import Row, read_file, read_rows
 from promptpack.templates import root
 from promptpack.window import Window
@@ -78,29 +79,62 @@ class Profile:
 
 
 class Models:
-    """Rows of a models file, tried before those of the package; build it with `load_models`."""
+    """Rows of a models file, tried before those of the package; build it with `load_models`.
 
-    __slots__ = ("_found", "rows")
+    own: how many of the rows, from the first, are the user's. What fits one of these is no misspelling.
+    """
 
-    def __init__(self, rows: tuple[Row, ...]) -> None:
-        self.rows = rows
-        self._found: dict[str, Row | None] = {}  # a builder asks for its model at each step
+    __slots__ = ("_found", "_stems", "own", "rows")
+
+    def __init__(self, rows: tuple[Row, ...], own: int = 0) -> None:
+        self.rows, self.own = rows, own
+        self._stems = stems(self.patterns())
+        self._found: dict[str, tuple[Row | None, str | None]] = {}  # a builder asks for its model at each step
 
     def patterns(self) -> tuple[str, ...]:
         """Return the name patterns, in the order in which they are tried."""
         return tuple(pattern for row in self.rows for pattern in row.match)
 
     def find(self, model: str) -> Row | None:
-        """Return the first row that fits a model's name, or None."""
+        """Return the first row that fits a model's name, or None; None, too, for a misspelt name (`meant`).
+
+        A name that has other signs between its parts than a longer known one is taken for that.
+        """
+        return self._look_up(model)[0]
+
+    def meant(self, model: str) -> str | None:
+        """Return the name that a misspelt one seems to stand for; None for all others."""
+        return self._look_up(model)[1]
+
+    def _look_up(self, model: str) -> tuple[Row | None, str | None]:
         name = bare_name(model)
         if len(name) > LONGEST_NAME:
-            return None
+            return None, None
         if name not in self._found:
             if len(self._found) >= _KEPT:
                 self._found.clear()
-            fits = (row for row in self.rows if any(fnmatchcase(name, pattern) for pattern in row.match))
-            self._found[name] = next(fits, None)
+            self._found[name] = self._settled(name)
         return self._found[name]
+
+    def _settled(self, name: str) -> tuple[Row | None, str | None]:
+        at, pattern = self._first(name)
+        if at is not None and (at < self.own or pattern == name):
+            return self.rows[at], None
+        longer = [one for one in self._stems if len(one) > len(pattern.strip("*"))]
+        other = first_other(respelled(name, longer), self._row, at)
+        if other is not None:
+            return self.rows[self._row(other) or 0], None
+        meant = first_other(corrected(name, self._stems), self._row, at)
+        return (None if at is None or meant is not None else self.rows[at]), meant
+
+    def _first(self, name: str) -> tuple[int | None, str]:
+        fits = (
+            (at, pattern) for at, row in enumerate(self.rows) for pattern in row.match if fnmatchcase(name, pattern)
+        )
+        return next(fits, (None, ""))
+
+    def _row(self, name: str) -> int | None:
+        return self._first(name)[0]
 
 
 ModelsLike = str | Path | Mapping[str, Any] | Models
@@ -127,7 +161,7 @@ def load_models(source: ModelsLike | None = None) -> Models:
         raise OptionError(
             f"models: expected the path of a TOML file or a mapping, got {quote(source)}", name="models", given=source
         )
-    return Models(rows + _shipped().rows)
+    return Models(rows + _shipped().rows, len(rows))
 
 
 _NONE = Profile()
@@ -160,8 +194,9 @@ def required_profile(model: str | Profile, models: ModelsLike | None = None) -> 
         raise OptionError("model: expected a name, got None", name="model", given=None)
     found = profile(model, models)
     if found.window is None:
-        known = load_models(models).patterns()
-        close = difflib.get_close_matches(bare_name(found.model or "")[:LONGEST_NAME], known, n=3, cutoff=0.6)
+        loaded = load_models(models)
+        known = loaded.patterns()
+        close = _close(found.model or "", loaded)
         hint = f"; did you mean {' or '.join(repr(one) for one in close)}?" if close else "."
         raise OptionError(
             f"model: unknown value {quote(found.model)}{hint} No window is known of it: give "
@@ -172,9 +207,24 @@ def required_profile(model: str | Profile, models: ModelsLike | None = None) -> 
     return found
 
 
+def _close(model: str, models: Models) -> list[str]:
+    meant = models.meant(model)
+    near = difflib.get_close_matches(bare_name(model)[:LONGEST_NAME], models.patterns(), n=3, cutoff=0.6)
+    return near if meant is None else [meant]
+
+
 def model_patterns() -> tuple[str, ...]:
     """Return the name patterns that the package knows, in the order in which they are tried."""
     return _shipped().patterns()
+
+
+def model_names() -> tuple[str, ...]:
+    """Return what the patterns say of names for certain: `gpt-4o` for `gpt-4o*`.
+
+    >>> "gpt-4o" in model_names()
+    True
+    """
+    return stems(model_patterns())
 
 
 def bare_name(model: str) -> str:
@@ -211,7 +261,9 @@ def estimate_note(found: Profile, counter: str, *, plain: bool, margin: int = 0)
     """
     kept = f"; {margin} tokens are kept free for that" if margin else ""
     if not found.known and plain:
-        return f"the model {quote(found.model)} is not known: its tokens are estimated{kept}"
+        meant = _shipped().meant(found.model or "")
+        hint = f" (did you mean {quote(meant)}?)" if meant else ""
+        return f"the model {quote(found.model)} is not known{hint}: its tokens are estimated{kept}"
     exact = f". Exact: counter={found.exact_counter!r}" if found.exact_counter and plain else ""
     return f"counts by {counter} are estimates and may differ from the model's{kept}{exact}"
 

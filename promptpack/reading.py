@@ -7,7 +7,6 @@ source.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -17,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from promptpack.errors import PromptpackError, SourceError, quote
+from promptpack.finite import is_number_of_any_size
 from promptpack.foreign import ID_KEYS, METADATA_KEYS, READERS, SCORE_KEYS, TEXT_KEYS, taken
 from promptpack.source import Cut, Source
 
@@ -165,7 +165,7 @@ def _made(found: Mapping[str, Any], index: int, origin: object, ranked: bool) ->
 def _refuse_distance(loose: Mapping[str, Any], where: str, index: int, id_: str | None) -> None:
     """Raise SourceError for a distance beside a text without a score: it would be ranked by nothing."""
     for key in DISTANCE_KEYS:
-        if _finite(loose.get(key)):
+        if is_number_of_any_size(loose.get(key)):
             raise SourceError(
                 f"{where}: {key}: a distance (lower is better) and no score; declare it with "
                 f"promptpack.adapters.from_mappings(..., distance={True if key == 'distance' else key!r}) or the from_ "
@@ -180,7 +180,7 @@ def _name(field: str, value: Any, where: str, index: int) -> str | None:
         return value
     if isinstance(value, UUID):
         return str(value)
-    if _finite(value) and not (isinstance(value, Integral) and abs(int(value)) >= 10**40):
+    if is_number_of_any_size(value) and not (isinstance(value, Integral) and abs(int(value)) >= 10**40):
         return str(value)
     raise SourceError(
         f"{where}: {field}: expected a text or a finite number, got {quote(value)}", index=index, field=field
@@ -191,7 +191,8 @@ def _named(metadata: Mapping[Any, Any], where: str, index: int, id_: str | None)
     """Return metadata with names as keys; a key that is a number becomes its text."""
     named: dict[str, Any] = {}
     for key, value in metadata.items():
-        name = key if isinstance(key, str) else str(key) if _finite(key) and abs(_plain(key)) < 10**15 else None
+        short = is_number_of_any_size(key) and abs(_plain(key)) < 10**15
+        name = key if isinstance(key, str) else str(key) if short else None
         if name is None or name in named:
             why = "a key has to be a text" if name is None else "a key occurs twice, as a text and as a number"
             raise SourceError(
@@ -199,13 +200,6 @@ def _named(metadata: Mapping[Any, Any], where: str, index: int, id_: str | None)
             )
         named[name] = value
     return named
-
-
-def _finite(value: Any) -> bool:
-    """Tell whether a value is a number that is neither NaN nor infinite; a truth value is none."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    return isinstance(value, Integral) or math.isfinite(value)
 
 
 def _plain(value: Any) -> Any:
@@ -225,7 +219,7 @@ def _fill(values: dict[str, Any], metadata: Mapping[str, Any]) -> None:
 
 
 def _usable(name: str, value: Any) -> bool:
-    number = _finite(value)
+    number = is_number_of_any_size(value)
     if name in ("score", "position"):
         return number
     if name == "document":

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from promptpack.errors import OptionError, quote
 from promptpack.protocols import Escaper
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 LETTERS = "bcdfghjklmnpqrstvwxz"  # no vowels, no words
 LENGTH = 6  # 64 million suffixes
+MARK = "spotlight_suffix"  # what stands for the suffix in a set that is compiled for all of them
+# Statements in which the suffix would be no expression, or be more than printed.
+_MORE = re.compile(r"\{%[-+]?+\s*+(?!(?:if|elif|else|endif|for|endfor|set)\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,18 @@ def resolved(
 def spotlit(templates: TemplateSet, suffix: str) -> Compiled:
     """Return a set, compiled, whose tags carry the suffix; OptionError for a set that writes no tags."""
     from promptpack.environment import Compiled
-    from promptpack.escape.names import with_suffix
+
+    shared = _marked(templates)
+    if shared is not None:
+        return shared.valued({MARK: Markup("-" + suffix)})  # noqa: S704 - letters of ours
+    plain = templates.compiled()
+    return Compiled(_behind_tags(templates, plain, "-" + suffix), like=plain)
+
+
+@functools.lru_cache(maxsize=64)
+def _marked(templates: TemplateSet) -> Compiled | None:
+    """Return a set, compiled once for every suffix; None where a template can do something with it but print it."""
+    from promptpack.environment import Compiled
 
     plain = templates.compiled()
     if not (plain.names or plain.numbered):
@@ -91,7 +108,16 @@ def spotlit(templates: TemplateSet, suffix: str) -> Compiled:
             f"escape: the level spotlight marks tags, and the template set {quote(templates.name)} writes none",
             name="escape", given="spotlight",
         )
+    if any(MARK in text or _MORE.search(text) for _, text in templates.files()):
+        return None
+    return Compiled(_behind_tags(templates, plain, f"{{{{ {MARK} }}}}"), like=plain, own=(MARK,))
+
+
+def _behind_tags(templates: TemplateSet, plain: Compiled, added: str) -> TemplateSet:
+    """Return a set with something added behind the name of each of its tags."""
+    from promptpack.escape.names import with_suffix
+
     system, source, user = (
-        with_suffix(text, "-" + suffix, plain.names, plain.numbered) for _, text in templates.files()
+        with_suffix(text, added, plain.names, plain.numbered) for _, text in templates.files()
     )
-    return Compiled(replace(templates, system=system, source=source, user=user), like=plain)
+    return replace(templates, system=system, source=source, user=user)

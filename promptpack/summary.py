@@ -60,12 +60,12 @@ def fit_turns(
     """
     ready = [Turn(tuple(map(escape, turn.messages)), turn.index) for turn in turns]
     sizes = {id(turn): sum(map(count, turn.messages)) for turn in ready}
-    whole = fit_history(ready, room, lambda turn: sizes[id(turn)])
+    whole = _said(fit_history(ready, room, lambda turn: sizes[id(turn)]), turns)
     if summary is None or not any(one.reason != "leading" for one in whole.dropped):
         return whole
     newest = sizes[id(ready[-1])] if whole.kept else 0
     spare = min(summary.tokens, room - newest)
-    fitted = fit_history(ready, room - spare, lambda turn: sizes[id(turn)])
+    fitted = _said(fit_history(ready, room - spare, lambda turn: sizes[id(turn)]), turns)
     left = tuple(
         turn for turn, out in zip(turns, fitted.dropped, strict=False) if out.reason != "leading"
     )
@@ -78,7 +78,18 @@ def fit_turns(
         note = f"the summary of {_turns(len(left))} takes {size} tokens, {free} were free: it is not sent"
         return replace(whole, notes=(note,))
     note = f"{_turns(len(left))} of the history left and are summed up in {size} tokens"
-    return replace(fitted, used=fitted.used + size, summary=turn, notes=(note,))
+    said = (*_places("summary", made), *fitted.said)
+    return replace(fitted, used=fitted.used + size, summary=turn, notes=(note,), said=said)
+
+
+def _said(fitted: Fitted, turns: Sequence[Turn]) -> Fitted:
+    """Add what was said in the kept turns, before it was escaped."""
+    kept = turns[len(turns) - len(fitted.kept):]
+    return replace(fitted, said=tuple(place for turn in kept for place in _places("history", turn)))
+
+
+def _places(where: str, turn: Turn) -> Iterable[tuple[str, Message]]:
+    return ((f"{where}: message {turn.index + at}", message) for at, message in enumerate(turn.messages))
 
 
 def unsized(fitted: Fitted) -> tuple[str, ...]:

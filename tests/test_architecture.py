@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "promptpack"
 
 # From the bottom up; a name stands for a module or a package with everything in it.
 LAYERS = (
-    ("version", "errors", "quick", "wellformed", "curve_shapes"),
+    ("version", "errors", "quick", "wellformed", "finite", "curve_shapes", "misspelt", "lazy"),
     ("source", "protocols", "plain_data", "text_sites", "native_form", "curves", "ratings", "foreign", "refused"),
     (
         "packing", "tokens", "escape", "labels", "window", "message", "messages", "history", "citations", "reading",
@@ -22,8 +22,8 @@ LAYERS = (
         "templates", "profiles", "modelrows", "shown", "settings", "environment", "payload", "stored", "stored_values",
         "layout", "caching", "providers", "targets", "veil", "restricted", "spotlight",
     ),
-    ("counting", "fields", "folding", "escaping", "guard", "setforms", "probe", "lint", "columns", "measure", "forms",
-     "noted", "blocks", "render"),
+    ("counting", "fields", "folding", "escaping", "edits", "guard", "setforms", "probe", "lint", "columns", "measure",
+     "forms", "noted", "blocks", "cost", "enclosure", "render"),
     ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
     (
         "calibration", "conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "batch",
@@ -36,12 +36,13 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Parts of one layer that may use each other; all others of the third layer stand alone.
 ALLOWED = {
     ("citations", "packing"),   # where sentences end
+    ("citations", "labels"),    # what stands before the number of a label
     ("history", "messages"), ("history", "message"), ("messages", "message"),
     ("messages", "shapes_in"), ("shapes_in", "message"), ("summary", "history"), ("summary", "messages"),
     ("views", "shape"),
     ("environment", "templates"), ("profiles", "templates"), ("templates", "environment"),
     ("profiles", "modelrows"), ("modelrows", "templates"),
-    ("templates", "settings"), ("settings", "shown"), ("setforms", "escaping"),
+    ("templates", "settings"), ("settings", "shown"), ("setforms", "escaping"), ("edits", "escaping"),
     ("lint", "probe"), ("probe", "setforms"),
     ("stored", "payload"), ("stored", "stored_values"), ("payload", "stored"), ("payload", "shown"),
     ("targets", "layout"),
@@ -51,7 +52,8 @@ ALLOWED = {
     ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
     ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"),
     ("blocks", "noted"), ("noted", "forms"),
-    ("render", "blocks"), ("render", "measure"),
+    ("cost", "blocks"), ("enclosure", "blocks"), ("enclosure", "forms"),
+    ("render", "blocks"), ("render", "cost"), ("render", "measure"),
     ("guard", "escaping"), ("render", "guard"), ("environment", "restricted"),
     ("spotlight", "templates"), ("spotlight", "environment"),
     ("assembly", "builder"), ("assembly", "draft"), ("draft", "builder"), ("builder", "assembly"),

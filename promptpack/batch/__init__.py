@@ -13,12 +13,14 @@ _HOMES = {
     "Options": "options", "RowError": "options", "StoppedError": "options", "Job": "job", "Columns": "rows",
     "Failure": "rows", "Shard": "shard", "shards": "shard", "Summary": "tally", "verify_results": "verify",
     "run_divided": "divided", "divide": "division", "ray_engine": "on_ray", "pack_dataset": "dataset",
+    "schema_ddl": "arrow",
 }
 
 __all__ = [*_HOMES]
 
 if TYPE_CHECKING:
     from promptpack.batch.arrow import pack_batch as pack_batch
+    from promptpack.batch.arrow import schema_ddl as schema_ddl
     from promptpack.batch.dataset import pack_dataset as pack_dataset
     from promptpack.batch.divided import run_divided as run_divided
     from promptpack.batch.division import divide as divide

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from promptpack.batch.codecs import need_arrow
@@ -48,6 +49,24 @@ def schema() -> pyarrow.Schema:
     ])
 
 
+def schema_ddl() -> str:
+    """Return the columns of the result as Spark writes a schema, for `DataFrame.mapInArrow`.
+
+    >>> schema_ddl()[:42]
+    'id string, custom_id string, messages arra'
+    """
+    return ", ".join(f"{field.name} {_ddl(field.type)}" for field in schema())
+
+
+def _ddl(kind: pyarrow.DataType) -> str:
+    pa = need_arrow()
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{one.name}: {_ddl(one.type)}' for one in kind)}>"
+    if pa.types.is_list(kind):
+        return f"array<{_ddl(kind.value_type)}>"
+    return {"string": "string", "int64": "bigint"}[str(kind)]
+
+
 def pack_batch(
     batch: pyarrow.RecordBatch | pyarrow.Table, builder: PromptBuilder,
     columns: Columns | Mapping[str, str] | None = None, *, line: str | None = None,
@@ -56,11 +75,12 @@ def pack_batch(
 
     columns: where the parts of a row stand (`promptpack.batch.rows.Columns`). sources and history may be lists of
     structs, lists of texts, or JSON text; a source's `metadata` may be JSON text. line: the column that holds each row
-    as a line of JSON instead, which is how JSON Lines pass through engines unchanged.
+    as a line of JSON instead, text or bytes, which is how JSON Lines pass through engines unchanged. Other columns are
+    not looked at.
 
     A bad row gives nulls and an `error`, and never ends the batch. No state is kept between calls but the counters'
     memo, and the function pickles (`functools.partial(pack_batch, builder=builder)`). Needs the extra `batch`.
-    Raises OptionError where a column is missing from the batch, since then every row would fail.
+    Raises OptionError where a column is missing from the batch, or there twice, since then every row would fail.
 
     >>> import pyarrow as pa
     >>> from promptpack import PromptBuilder
@@ -74,32 +94,69 @@ def pack_batch(
         raise OptionError(f"batch: expected a RecordBatch or a Table, got {quote(batch)}", name="batch", given=batch)
     check_builder(builder)
     found = Columns.of(columns)
-    wanted = (found.question, found.sources) if line is None else (line,)
-    for name in wanted:
-        if name not in batch.schema.names:
-            raise OptionError.unknown("column", name, batch.schema.names)
+    names = batch.schema.names
+    for name in (found.question, found.sources) if line is None else (line,):
+        if name not in names:
+            raise OptionError.unknown("column", name, names)
+    parts = [getattr(found, one.name) for one in fields(found)] if line is None else [line]
+    for name in parts:
+        if names.count(name) > 1:
+            raise OptionError(f"column: {quote(name)} is there {names.count(name)} times", name="column", given=name)
     made = []
-    for number, raw in enumerate(batch.to_pylist()):
-        id_ = None
+    for number, raw in enumerate(rows_in(batch.select([name for name in parts if name in names]))):
+        id_, data = None, raw.known
         try:
-            data = parse_line(str(raw[line] or "").encode("utf-8", "surrogatepass")) if line else opened(raw, found)
+            if raw.fault is not None:
+                raise SourceError(raw.fault, field="row")
+            data = _line(data[line]) if line is not None else opened(data, found)
             id_ = known_id(data, found)
             row = read_row(data, found, f"at-{number}")
             id_ = row.id
             made.append(record(filled(builder, row).render(), row.id))
         except Exception as error:  # a row can be wrong in any way, and so can a user's callable
-            failure = Failure.of(error, id_ or known_id(raw, found))
-            made.append({
-                "id": failure.id, "error": {"type": failure.type, "message": failure.message, "id": failure.id},
-            })
+            failure = Failure.of(error, id_ or known_id(data, found))
+            told = None if failure.id is None else _well(failure.id)
+            made.append({"id": told, "error": {"type": failure.type, "message": failure.message, "id": told}})
     return pa.Table.from_pylist(made, schema=schema())
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A row of Arrow as Python's values; where some cannot be, a fault, and the others."""
+
+    known: dict[str, Any]
+    fault: str | None = None
+
+
+def rows_in(batch: pyarrow.RecordBatch | pyarrow.Table) -> list[Read]:
+    """Return the rows of a batch; a text that is no UTF-8, or a date beyond Python's, is a fault of its row alone."""
+    try:
+        return [Read(row) for row in batch.to_pylist()]
+    except Exception:  # of one row at least; Arrow's own readers do not look whether a text is one
+        return [_read(batch.slice(number, 1)) for number in range(batch.num_rows)]
+
+
+def _read(row: pyarrow.RecordBatch | pyarrow.Table) -> Read:
+    known, fault = {}, None
+    for name, column in zip(row.schema.names, row.columns, strict=True):
+        try:
+            known[name] = column.to_pylist()[0]
+        except Exception as error:  # UnicodeDecodeError, OverflowError, ValueError
+            fault = fault or f"{quote(name)}: cannot be read from Arrow: {type(error).__name__}: {quote(str(error))}"
+    return Read(known, fault)
+
+
+def _line(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return parse_line(value)
+    return parse_line(("" if value is None else str(value)).encode("utf-8", "surrogatepass"))
 
 
 def opened(raw: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
     """Return a row of Arrow with the JSON in it read: lists that are texts, and the metadata of sources."""
     row = dict(raw)
     for name in (columns.sources, columns.history):
-        if isinstance(row.get(name), str):
+        if isinstance(row.get(name), str | bytes):
             row[name] = _json(name, row[name])
     sources = row.get(columns.sources)
     if isinstance(sources, list):
@@ -117,14 +174,16 @@ def _source(one: Any, index: int) -> Any:
         return one
     found = {key: value for key, value in one.items() if value is not None}
     for name in JSON_COLUMNS:
-        if isinstance(found.get(name), str):
+        if isinstance(found.get(name), str | bytes):
             found[name] = _json(f"sources[{index}]: {name}", found[name])
+        elif isinstance(found.get(name), list) and all(isinstance(one, tuple) for one in found[name]):
+            found[name] = dict(found[name])  # Arrow's maps, which Spark has where others have structs
     return found
 
 
-def _json(name: str, text: str) -> Any:
+def _json(name: str, text: str | bytes) -> Any:
     try:
-        return parse_line(text.encode("utf-8", "surrogatepass"))
+        return _line(text)
     except SourceError as error:
         raise SourceError(f"{name}: {str(error).removeprefix('row: ')}", field=name) from error
 

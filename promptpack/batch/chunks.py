@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
@@ -13,6 +15,7 @@ ROWS = 32  # rows of a chunk: enough to make sending it cheap, few enough to los
 BYTES = 8_000_000  # of a chunk, as read; a longer row is a chunk of its own
 LARGEST_ROW = 32_000_000  # bytes
 _PIECE = 1_000_000
+_AHEAD = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -32,11 +35,52 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where the lines of a chunk stand, for whoever works on them to read: a file, told from another that takes its
+    name; the byte that they begin at; the most bytes of a line.
+    """
+
+    path: str
+    file: tuple[int, int]
+    start: int = 0
+    largest: int = LARGEST_ROW
+
+    @classmethod
+    def of(cls, path: str, stream: BinaryIO, largest: int) -> Place | None:
+        """Return the beginning of a file that a stream is of, or None where no other process can read it: a pipe, or a
+        file without a name.
+        """
+        found = os.fstat(stream.fileno())
+        whole = os.path.realpath(path)  # /dev/stdin is another file in another process
+        if not stat.S_ISREG(found.st_mode) or not os.path.exists(whole) or not os.path.samestat(found, os.stat(whole)):
+            return None
+        return cls(whole, (found.st_dev, found.st_ino), 0, largest)
+
+    def read(self, chunk: Chunk) -> tuple[Raw, ...]:
+        """Return the lines; SourceError where they can no longer be read as they were."""
+        try:
+            with open(self.path, "rb", buffering=_AHEAD) as stream:
+                found = os.fstat(stream.fileno())
+                stream.seek(self.start)
+                rows = tuple(
+                    raw for each in read_lines(
+                        stream, first=chunk.first, start=self.start, stop=chunk.end, largest=self.largest
+                    ) for raw in each.rows
+                )
+        except OSError as error:
+            raise SourceError(f"input: {self.path}: cannot be read: {error.strerror}", field="input") from error
+        end = rows[-1].offset + rows[-1].size if rows else self.start
+        if ((found.st_dev, found.st_ino), len(rows), end) != (self.file, chunk.count, chunk.end):
+            raise SourceError(f"input: {self.path}: was changed while it was read", field="input")
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """Neighbouring rows. kind: "lines" (JSON as bytes), "pickle", "object", or "arrow" (a record batch in `table`).
 
     first: the number of the first row. end: where the input goes on after the chunk. origin: the name of the file,
-    where an input has several.
+    where an input has several. place: where the rows are read from, if they are not in `rows`.
     """
 
     kind: str
@@ -46,6 +90,7 @@ class Chunk:
     rows: tuple[Raw, ...] = ()
     table: bytes = b""
     origin: str = ""
+    place: Place | None = None
 
     def read(self) -> tuple[Raw, ...]:
         """Return the rows."""
@@ -53,7 +98,7 @@ class Chunk:
             from promptpack.batch.parquet import rows_of
 
             return rows_of(self)
-        return self.rows
+        return self.rows if self.place is None else self.place.read(self)
 
     def halves(self) -> tuple[Chunk, Chunk]:
         """Return the chunk as two, for finding the row that ends its worker."""
@@ -63,21 +108,29 @@ class Chunk:
 
             first, rest = divided(self, middle)
             return replace(first, origin=self.origin), replace(rest, origin=self.origin)
+        rows = self.read()
         return (
-            replace(self, count=middle, rows=self.rows[:middle]),
-            replace(self, first=self.first + middle, count=self.count - middle, rows=self.rows[middle:]),
+            replace(self, count=middle, rows=rows[:middle], place=None),
+            replace(self, first=self.first + middle, count=self.count - middle, rows=rows[middle:], place=None),
         )
 
 
 def read_lines(stream: BinaryIO, *, first: int = 1, start: int = 0, stop: int | None = None,
-               largest: int = LARGEST_ROW) -> Iterator[Chunk]:
+               largest: int = LARGEST_ROW, place: Place | None = None) -> Iterator[Chunk]:
     """Yield the lines of a stream that stands at `start`, in chunks; a line that starts at `stop` or later is left.
 
-    Lines end in a line feed, and what is before it may be a carriage return. A line of more than `largest` bytes is
-    a fault: its first bytes are kept, and no more of it is ever in memory. Raises SourceError where reading fails.
+    place: of the file that the stream is of; the chunks then say where their lines are, and do not hold them. Lines end
+    in a line feed, and what is before it may be a carriage return. A line of more than `largest` bytes is a fault: its
+    first bytes are kept, and no more of it is ever in memory. Raises SourceError where reading fails.
     """
     rows: list[Raw] = []
     offset, number, held = start, first, 0
+
+    def chunk() -> Chunk:
+        if place is None:
+            return Chunk("lines", rows[0].number, len(rows), offset, tuple(rows))
+        return Chunk("lines", rows[0].number, len(rows), offset, place=replace(place, start=rows[0].offset))
+
     while stop is None or offset < stop:
         try:
             line = stream.readline(largest + 2)
@@ -90,16 +143,18 @@ def read_lines(stream: BinaryIO, *, first: int = 1, start: int = 0, stop: int | 
         if size > largest + 1 and not line.endswith(b"\n"):
             size += _skip(stream)
             line, fault = line[:1000], f"row: {size:,} bytes; the most is {largest:,} (--max-row-bytes)"
-        data = line.removesuffix(b"\n").removesuffix(b"\r")
-        if offset == 0:
-            data = data.removeprefix(_BOM)
+        data = b""
+        if place is None:
+            data = line.removesuffix(b"\n").removesuffix(b"\r")
+            if offset == 0:
+                data = data.removeprefix(_BOM)
         rows.append(Raw(number, offset, size, data, fault))
         offset, number, held = offset + size, number + 1, held + len(line)
         if len(rows) >= ROWS or held >= BYTES:
-            yield Chunk("lines", rows[0].number, len(rows), offset, tuple(rows))
+            yield chunk()
             rows, held = [], 0
     if rows:
-        yield Chunk("lines", rows[0].number, len(rows), offset, tuple(rows))
+        yield chunk()
 
 
 def _skip(stream: BinaryIO) -> int:

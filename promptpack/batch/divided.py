@@ -148,7 +148,7 @@ def _gathered(
     """Make what is not there, and give the sink each part as soon as those before it are there."""
     paths = {one.name: str(one.absolute()) for one in files}  # the folder may have been moved since
     shards = [replace(one, path=paths[Path(one.path).name]) for one in shards]
-    with closing(Seen(parts.folder / "ids")) as seen:
+    with parts.worked_on(), closing(Seen(parts.folder / "ids")) as seen:
         gather = Gather(parts, shards, sink, seen, options.on_error, options.largest_row)
         there = parts.complete()
         told = Summary()

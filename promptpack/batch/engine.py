@@ -2,7 +2,8 @@
 
 A worker that dies takes its chunk with it, never more: the pool is rebuilt, chunks that no worker had begun go to the
 new one, and a chunk that was begun is done again in a process of its own, in halves where that dies, too, down to the
-one row that does it. What the pool costs beside the work is sending rows and results: about a thirtieth of the work.
+one row that does it. What the pool costs beside the work is sending rows and results (`promptpack.batch.slots`): about
+a fiftieth of the work.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 from promptpack.batch import worker
 from promptpack.batch.chunks import Chunk
 from promptpack.batch.rows import Failure
+from promptpack.batch.slots import Slots
 from promptpack.errors import OptionError, PromptpackError, quote
 
 TRIES = 3  # times that a single row may end its worker before it is taken for the cause
@@ -95,13 +97,13 @@ def ordered(
             if not window:
                 return
             try:
-                done = window[0].result()
+                done = pool.result(window[0])
             except BrokenProcessPool:
                 _recover(pool, window, work)
                 continue
             yield window.popleft().chunk, done
     finally:
-        pool.close()
+        pool.end()
 
 
 @dataclass(slots=True, eq=False)
@@ -112,10 +114,6 @@ class _Held:
     slot: int
     future: Future[Any] | None = None
     done: list[Any] = field(default_factory=list)
-
-    def result(self) -> Any:
-        """Wait for the result."""
-        return self.done[0] if self.done or self.future is None else self.future.result()
 
     def finished(self) -> bool:
         """Tell whether a result or an error of the work is there."""
@@ -134,6 +132,7 @@ class _Pool:
         self.vocabularies = vocabularies
         self.context = _context(vocabularies)
         self.begun: Any = self.context.RawArray("b", slots)
+        self.slots = Slots()
         self.executor: ProcessPoolExecutor | None = None
 
     def start(self) -> ProcessPoolExecutor:
@@ -142,7 +141,8 @@ class _Pool:
             if self.executor is not None:
                 return self.executor
             self.executor = ProcessPoolExecutor(
-                self.workers, mp_context=self.context, initializer=worker.start, initargs=(self.packed, self.begun)
+                self.workers, mp_context=self.context, initializer=worker.start,
+                initargs=(self.packed, self.begun, self.slots),
             )
             try:
                 self.executor.submit(worker.alive).result()
@@ -159,10 +159,21 @@ class _Pool:
         """Hand a chunk to the workers."""
         self.begun[held.slot] = 0
         try:
-            held.future = self.start().submit(worker.run, held.chunk, held.slot)
+            held.future = self.start().submit(worker.run, self.slots.put(held.slot, held.chunk), held.slot)
         except _BROKEN as error:  # found out here first: the window is looked at in its turn
             held.future = Future()
             held.future.set_exception(BrokenProcessPool(str(error)))
+
+    def result(self, held: _Held) -> Any:
+        """Wait for the result of a chunk."""
+        if not held.done and held.future is not None:
+            held.done.append(self.slots.get(held.slot, held.future.result()))
+        return held.done[0]
+
+    def end(self) -> None:
+        """End the workers, and give the slots free."""
+        self.close()
+        self.slots.close()
 
     def close(self) -> None:
         """End the workers, whatever they are at."""
@@ -184,7 +195,7 @@ def _recover(pool: _Pool, window: deque[_Held], work: Work) -> None:
     open_ones = [held for held in window if not held.finished()]
     for held in window:
         if held not in open_ones and not held.done and held.future is not None and held.future.exception() is None:
-            held.done.append(held.future.result())
+            pool.result(held)
     pool.close()
     suspects = [held for held in open_ones if pool.begun[held.slot]]
     if suspects:
@@ -193,7 +204,7 @@ def _recover(pool: _Pool, window: deque[_Held], work: Work) -> None:
             for held in suspects:
                 held.done.append(_alone(alone, held.chunk, work))
         finally:
-            alone.close()
+            alone.end()
     for held in open_ones:
         if not held.done:
             pool.submit(held)
@@ -205,7 +216,7 @@ def _alone(pool: _Pool, chunk: Chunk, work: Work) -> Any:
         held = _Held(chunk, 0)
         pool.submit(held)
         try:
-            return held.result()
+            return pool.result(held)
         except BrokenProcessPool:
             pool.close()
     if chunk.count == 1:

@@ -6,9 +6,13 @@
 | parquet | a row of `promptpack.batch.arrow.schema` | |
 | openai-batch | custom_id, method, url, body | 50,000 requests, 200 MB |
 | anthropic-batch | custom_id, params | 100,000 requests, 256 MB |
-| vllm-batch | as openai-batch | |
+| vllm-batch | as openai-batch, with what vLLM takes of it | |
 | gemini-batch | key, request | 2 GB |
 | chat-finetune | messages with the answer, tools | 512 MB |
+
+The limits are those that the providers' documentation names, in megabytes of 10^6 bytes. vLLM reads a file with strict
+types, and one line that it cannot read ends the whole batch: a tool that takes free text is a function of one text
+there.
 
 The label maps of lines that have no room for them are written beside, one line for each row, with its custom_id.
 """
@@ -22,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.batch.arrow import account, record
 from promptpack.batch.rows import Row, custom_id
-from promptpack.errors import OptionError, SourceError
+from promptpack.errors import OptionError, SourceError, quote
 from promptpack.profiles import profile
-from promptpack.wellformed import encodes
 from promptpack.window import Window
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 ENDPOINTS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
 Make = Callable[["Payload", Row, "Wanted"], dict[str, Any]]
+_BODY = '{"requests":[]}'  # Anthropic takes no file: the lines are sent in one body, which is what its limit is of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,9 @@ class Wanted:
 class Format:
     """A format: its lines, and the most requests and bytes of a file (None: no limit that is known).
 
-    beside: whether the label maps go into a file of their own. model, answer: whether a line needs the name of a
-    model, a limit of the answer.
+    beside: whether the label maps go into a file of their own. model, limit: whether a line needs the name of a
+    model, a limit of the answer. endpoints: which a line may name. foreign: whether somebody else reads the lines, who
+    refuses what is no UTF-8. own: whether tools that a provider runs itself can be asked for.
     """
 
     name: str
@@ -58,7 +63,9 @@ class Format:
     beside: bool = True
     model: bool = False
     limit: bool = False
-    gold: bool = False
+    endpoints: tuple[str, ...] = ("chat",)
+    foreign: bool = True
+    own: bool = True
 
 
 def _payload(payload: Payload, row: Row, wanted: Wanted) -> dict[str, Any]:
@@ -77,6 +84,40 @@ def _openai(payload: Payload, row: Row, wanted: Wanted) -> dict[str, Any]:
     }
 
 
+def _vllm(payload: Payload, row: Row, wanted: Wanted) -> dict[str, Any]:
+    from promptpack.providers.tools import function_tools, tools_of
+
+    made = _openai(payload, row, wanted)
+    body = {key: value for key, value in made["body"].items() if key != "prompt_cache_key"}
+    body |= _functions(payload, wanted)
+    if payload.tools:
+        body["tools"] = function_tools(tools_of(payload))  # some of its versions refuse `strict`
+    return {**made, "body": body}
+
+
+def _functions(payload: Payload, wanted: Wanted) -> dict[str, Any]:
+    """Return messages and tools without what only OpenAI's own endpoint takes: free-text tools, marks for its cache."""
+    from promptpack.providers.calls import calls_of
+    from promptpack.providers.openai import unmarked
+    from promptpack.providers.tools import Tool, openai_tools, tools_of
+
+    calls = calls_of(payload)
+    messages = []
+    for index, one in enumerate(payload.to_openai(model=wanted.model)):
+        made = {key: unmarked(value) if key == "content" else value for key, value in one.items()}
+        if "tool_calls" in made:
+            made["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.object_text}}
+                if call.free else given for given, call in zip(made["tool_calls"], calls[index], strict=True)
+            ]
+        messages.append(made)
+    tools = [
+        Tool(one.name, one.description, one.object_schema) if one.raw is not None and not one.own else one
+        for one in tools_of(payload)
+    ]
+    return {"messages": messages, **({"tools": openai_tools(tools)} if tools else {})}
+
+
 def _anthropic(payload: Payload, row: Row, wanted: Wanted) -> dict[str, Any]:
     return {"custom_id": custom_id(row.id), "params": payload.request("anthropic", model=wanted.model)}
 
@@ -93,26 +134,22 @@ def _gemini(payload: Payload, row: Row, wanted: Wanted) -> dict[str, Any]:
 
 
 def _finetune(payload: Payload, row: Row, wanted: Wanted) -> dict[str, Any]:
-    from promptpack.providers.tools import openai_tools, tools_of
-
     if row.answer is None or not row.answer.strip():
         raise SourceError("answer: chat-finetune needs what the model should say, and the row has none", field="answer")
-    return {
-        "messages": [*payload.to_openai(model=wanted.model), {"role": "assistant", "content": row.answer}],
-        **({"tools": openai_tools(tools_of(payload))} if payload.tools else {}),
-    }
+    made = _functions(payload, wanted)
+    return {**made, "messages": [*made["messages"], {"role": "assistant", "content": row.answer}]}
 
 
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        Format("payload", _payload, beside=False),
-        Format("parquet", _arrow, beside=False),
-        Format("openai-batch", _openai, 50_000, 200_000_000, model=True),
-        Format("anthropic-batch", _anthropic, 100_000, 256_000_000, model=True, limit=True),
-        Format("vllm-batch", _openai, model=True),
+        Format("payload", _payload, beside=False, foreign=False),
+        Format("parquet", _arrow, beside=False, foreign=False),
+        Format("openai-batch", _openai, 50_000, 200_000_000, model=True, endpoints=tuple(ENDPOINTS)),
+        Format("anthropic-batch", _anthropic, 100_000, 256_000_000 - len(_BODY), model=True, limit=True),
+        Format("vllm-batch", _vllm, model=True, own=False),
         Format("gemini-batch", _gemini, None, 2_000_000_000),
-        Format("chat-finetune", _finetune, None, 512_000_000, gold=True),
+        Format("chat-finetune", _finetune, None, 512_000_000, own=False),
     )
 }
 
@@ -123,7 +160,20 @@ def checked(name: str, wanted: Wanted, builder: PromptBuilder) -> Format:
         raise OptionError.unknown("format", name, FORMATS)
     if wanted.endpoint not in ENDPOINTS:
         raise OptionError.unknown("endpoint", wanted.endpoint, ENDPOINTS)
+    from promptpack.providers.tools import tools_from
+
     found = FORMATS[name]
+    if wanted.endpoint not in found.endpoints:
+        raise OptionError(
+            f"endpoint: the format {name} has no other than {found.endpoints[0]}, got {wanted.endpoint}",
+            name="endpoint", given=wanted.endpoint,
+        )
+    for index, tool in enumerate(tools_from(builder._content.tools)) if not found.own else ():
+        if tool.own:
+            raise OptionError(
+                f"tools: schema {index}: the format {name} has functions only, got {quote(tool.raw)}", name="tools",
+                given=None,
+            )
     if found.model and wanted.model is None and profile(builder.model).model is None:
         raise OptionError(f"model: the format {name} needs the name of a model", name="model", given=None)
     if found.limit and not Window.of(builder.window).reserve:
@@ -132,6 +182,21 @@ def checked(name: str, wanted: Wanted, builder: PromptBuilder) -> Format:
             "(Window.answer)", name="answer", given=0,
         )
     return found
+
+
+def beyond(kind: Format, requests: int, size: int) -> str | None:
+    """Return what there is to say of a file that is larger than its reader takes; None for one that is not.
+
+    >>> beyond(FORMATS["openai-batch"], 50_001, 7_000_000)
+    'a file of openai-batch holds at most 50,000 requests in 200,000,000 bytes, and this one 50,001 in 7,000,000'
+    """
+    if requests <= (kind.rows or requests) and size <= (kind.bytes or size):
+        return None
+    most = [f"{kind.rows:,} requests" if kind.rows else "", f"{kind.bytes:,} bytes" if kind.bytes else ""]
+    return (
+        f"a file of {kind.name} holds at most {' in '.join(one for one in most if one)}, and this one {requests:,} "
+        f"in {size:,}"
+    )
 
 
 def beside(payload: Payload, row: Row) -> dict[str, Any]:
@@ -145,13 +210,21 @@ def beside(payload: Payload, row: Row) -> dict[str, Any]:
     }
 
 
-def line(value: Mapping[str, Any]) -> bytes:
+def line(value: Mapping[str, Any], *, foreign: bool = False) -> bytes:
     """Return data as a line of JSON in UTF-8; a text with lone surrogates makes it ASCII with escapes.
+
+    foreign: where somebody else reads it, lone surrogates are a SourceError: their readers refuse the whole file.
 
     >>> line({"id": "ä"}).decode()
     '{"id":"ä"}\\n'
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    if not encodes(text):
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.encode() + b"\n"
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        if foreign:
+            raise SourceError(
+                "row: a lone surrogate in what would be sent, which is no Unicode text", field="row"
+            ) from error
+        data = json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    return data + b"\n"

@@ -6,7 +6,7 @@ import hashlib
 import pickle
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from promptpack.batch.chunks import Chunk, Raw
 from promptpack.batch.codecs import codec_for
@@ -23,6 +23,7 @@ from promptpack.batch.rows import (
     read_row,
 )
 from promptpack.batch.tally import Tally
+from promptpack.batch.worker import isolated
 from promptpack.builder import PromptBuilder
 from promptpack.errors import SourceError
 from promptpack.payload import Payload
@@ -53,6 +54,11 @@ class Done:
     entries: tuple[Made | Lost, ...]
     block: bytes = b""
     beside: tuple[bytes, ...] = ()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """Let whoever pickles it carry the block apart, which saves copies of it."""
+        block = pickle.PickleBuffer(self.block) if int(protocol) >= 5 else self.block
+        return Done, (self.entries, block, self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,7 @@ class Job:
                 row, payload = made
                 try:
                     found = kind.make(payload, row, wanted)
-                    record: Any = found if self.codec == "arrow" else line(found)
+                    record: Any = found if self.codec == "arrow" else line(found, foreign=kind.foreign)
                     size = len(record) if self.codec != "arrow" else 0
                     if self.largest is not None and size > self.largest:
                         raise SourceError(
@@ -166,10 +172,17 @@ def rendered(
         row = read_row(data, columns, raw.place(origin))
         id_ = row.id
         return row, filled(builder, row).render()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # also `sys.exit` in a user's callable
+    except BaseException as error:  # also what native code panics with, which is no Exception
+        if _stops(error):
+            raise
         return Failure.of(error, id_ or known_id(raw.data if data is None else data, columns))
+
+
+def _stops(error: BaseException) -> bool:
+    """Tell whether an exception is to end this process. `sys.exit` is: a handler of a signal calls it, in the middle of
+    a row. Not so in a worker, where it can only come from the row.
+    """
+    return isinstance(error, KeyboardInterrupt | GeneratorExit) or (isinstance(error, SystemExit) and not isolated())
 
 
 def id_of(raw: Raw, kind: str, columns: Columns) -> str | None:

@@ -31,9 +31,6 @@ from promptpack.version import __version__
 
 RETRIES = 3  # of a task whose process or node died
 AHEAD = 4  # tasks for each processor that are handed in: none waits, and a cluster that can grow sees the need
-# What Ray raises in the middle of a row, wherever that is, to end a process whose job is over. A row of the input that
-# does it, too, is told by the processes of this computer, to which nobody else does such a thing.
-_ENDED = frozenset({"SystemExit"})
 _AGAIN = ("", "")
 _PATIENCE = 10.0  # seconds for a cluster to answer
 _POLL = 1.0  # seconds after which the number of processors is looked at again
@@ -152,10 +149,14 @@ def _make(held: tuple[Parts, Job, int, str], number: int, shard: Shard) -> tuple
             "that all nodes of the cluster see under the same name"
         )
     try:
-        made = parts.make(number, shard, job, largest_row=largest_row, doubted=_ENDED)
+        parts.make(number, shard, job, largest_row=largest_row)
     except PromptpackError as error:
         return type(error).__name__, str(error)
-    return None if made else _AGAIN
+    except SystemExit:
+        # Ray raises it, wherever that is, to end a process whose job is over. A row of the input that does so, too, is
+        # told by the processes of this computer, to which nobody else does such a thing.
+        return _AGAIN
+    return None
 
 
 @contextmanager

@@ -45,8 +45,9 @@ class Plan:
         """Return the parts that are there from an earlier run; with an ending, those that it was writing."""
         if self.out is None or self.split is None or not self.out.parent.is_dir():
             return []
-        name = re.compile(re.escape(self.out.stem) + r"-[0-9]{5}" + re.escape(self.out.suffix + ending))
-        return sorted(one for one in self.out.parent.iterdir() if name.fullmatch(one.name))
+        name = re.compile(re.escape(self.out.stem) + r"-[0-9]{5,}" + re.escape(self.out.suffix + ending))
+        found = (one for one in self.out.parent.iterdir() if name.fullmatch(one.name))
+        return sorted(found, key=lambda one: (len(one.name), one.name))  # by number, which may have more digits
 
 
 def beside_name(out: Path, what: str) -> Path:

@@ -5,22 +5,27 @@ This module is loaded by who asks for it: it needs pyarrow, the extra `batch`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
-from promptpack.batch.arrow import schema
-from promptpack.batch.chunks import BYTES, ROWS, Chunk, Raw
+from promptpack.batch.arrow import rows_in, schema
+from promptpack.batch.chunks import BYTES, LARGEST_ROW, ROWS, Chunk, Raw
 from promptpack.batch.codecs import need_arrow
 from promptpack.errors import SourceError, quote
 
+_SHORT = 1000  # bytes that are kept of a row that is too large
 GROUP = 64_000_000  # bytes of a row group that is written, as Arrow holds it
 
 
-def read_parquet(path: str, *, skip: int = 0, group: int | None = None) -> Iterator[Chunk]:
+def read_parquet(
+    path: str, *, skip: int = 0, group: int | None = None, largest: int = LARGEST_ROW
+) -> Iterator[Chunk]:
     """Yield the rows of a Parquet file in chunks, after the first `skip`; places are numbers of rows.
 
-    group: only this row group. Raises SourceError where the file cannot be read.
+    group: only this row group. A row of more than `largest` bytes, as Arrow holds it, is a fault: its short columns are
+    kept, and it is not rendered. Raises SourceError where the file cannot be read.
     """
     pa = need_arrow()
     import pyarrow.parquet as pq
@@ -34,9 +39,9 @@ def read_parquet(path: str, *, skip: int = 0, group: int | None = None) -> Itera
                 if end > skip and (group is None or group == number):
                     at = start
                     for batch in file.iter_batches(batch_size=ROWS, row_groups=[number]):
-                        for part in _bounded(batch):
+                        for part in _bounded(batch, min(BYTES, largest)):
                             if at >= skip:
-                                yield _chunk(part, at)
+                                yield _chunk(part, at) if part.nbytes <= largest else _large(part, at, largest)
                             at += part.num_rows
                 start = end
     except (OSError, pa.ArrowException) as error:
@@ -63,14 +68,29 @@ def _metadata(path: str) -> Any:
         raise SourceError(f"{path}: cannot be read as Parquet: {quote(str(error))}", field="input") from error
 
 
-def _bounded(batch: Any) -> Iterator[Any]:
+def _bounded(batch: Any, most: int) -> Iterator[Any]:
     """Yield a batch, in halves as long as it is too large to be in memory several times."""
-    if batch.num_rows <= 1 or batch.nbytes <= BYTES:
+    if batch.num_rows <= 1 or batch.nbytes <= most:
         yield batch
         return
     middle = batch.num_rows // 2
-    yield from _bounded(batch.slice(0, middle))
-    yield from _bounded(batch.slice(middle))
+    yield from _bounded(batch.slice(0, middle), most)
+    yield from _bounded(batch.slice(middle), most)
+
+
+def _large(batch: Any, start: int, largest: int) -> Chunk:
+    """Return a chunk of one row that is too large."""
+    size = batch.nbytes
+    short = batch.select([name for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                          if column.nbytes <= _SHORT])
+    fault = f"row: {size:,} bytes; the most is {largest:,} (--max-row-bytes)"
+    raw = Raw(start + 1, start, size, _start(rows_in(short)[0].known), fault)
+    return Chunk("lines", start + 1, 1, start + 1, (raw,))
+
+
+def _start(known: dict[str, Any]) -> bytes:
+    """Return what is kept of a row that is not rendered, as JSON."""
+    return json.dumps(known, ensure_ascii=True, default=str)[:_SHORT].encode()
 
 
 def _chunk(batch: Any, start: int) -> Chunk:
@@ -83,8 +103,11 @@ def _chunk(batch: Any, start: int) -> Chunk:
 
 def rows_of(chunk: Chunk) -> tuple[Raw, ...]:
     """Return the rows of a chunk that holds a record batch."""
-    rows = _table(chunk).to_pylist()
-    return tuple(Raw(chunk.first + i, chunk.first + i - 1, 0, row) for i, row in enumerate(rows))
+    return tuple(
+        Raw(chunk.first + i, chunk.first + i - 1, 0, row.known) if row.fault is None else
+        Raw(chunk.first + i, chunk.first + i - 1, 0, _start(row.known), row.fault)
+        for i, row in enumerate(rows_in(_table(chunk)))
+    )
 
 
 def divided(chunk: Chunk, middle: int) -> tuple[Chunk, Chunk]:

@@ -14,8 +14,8 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,23 +64,16 @@ class Parts:
 
     def make(
         self, number: int, shard: Shard, job: Job, *, workers: int = 0, largest_row: int = LARGEST_ROW,
-        doubted: frozenset[str] = frozenset(),
-    ) -> bool:
-        """Make a part that is not there. workers: as for `pack_shard`; 1 or more protect from rows that kill.
-
-        doubted: classes of errors of rows that may not be the rows' own; a part with such a row is thrown away, and
-        the answer is False.
-        """
+    ) -> None:
+        """Make a part that is not there. workers: as for `pack_shard`; 1 or more protect from rows that kill."""
         if self.done(number).exists():
-            return True
+            return
         scratch = Path(tempfile.mkdtemp(prefix=f"{_TRY}{number:06d}-", dir=self.folder))
         try:
             made = Parts(scratch, self.suffix)
             summary = pack_shard(
                 shard, made.file(number), job, workers=workers, largest_row=largest_row, listing=made.rows(number)
             )
-            if doubted & set(summary.failed):
-                return False
             write_whole(made.done(number), summary.to_dict())
             files = [made.rows(number), made.file(number)]
             files += [made.file(number, "labels")] if job.beside else []
@@ -92,7 +85,16 @@ class Parts:
             sync_folder(self.folder)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        return True
+
+    @contextmanager
+    def worked_on(self) -> Iterator[None]:
+        """Clear the folder where work on it fails before there is a single part: there is nothing to go on with."""
+        try:
+            yield
+        except BaseException:
+            if not self.complete():
+                self.clear()
+            raise
 
     def begun(self) -> bool:
         """Tell whether there is a job that was not finished."""

@@ -202,10 +202,11 @@ def _work(
     outputs = Outputs(plan, state)
     state = replace(state, sizes=dict(outputs.sizes), parts=[list(one) for one in outputs.parts])
     last = time.monotonic()
+    workers = worker_count(options.workers)
     chunks = shard.chunks(
-        sys.stdin.buffer, position=state.position, rows=state.rows, largest=options.largest_row
+        sys.stdin.buffer, position=state.position, rows=state.rows, largest=options.largest_row, apart=workers > 0
     )
-    results = ordered(chunks, job, worker_count(options.workers), vocabularies=vocabularies_of(job.builder))
+    results = ordered(chunks, job, workers, vocabularies=vocabularies_of(job.builder))
 
     def commit() -> None:
         if journal is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from promptpack.batch.chunks import LARGEST_ROW, Chunk, read_lines
+from promptpack.batch.chunks import LARGEST_ROW, Chunk, Place, read_lines
 from promptpack.batch.codecs import codec_of, open_lines
 from promptpack.errors import OptionError, SourceError, quote
 
@@ -57,26 +57,32 @@ class Shard:
             return None
         return (Path(self.path).stat().st_size if self.stop is None else self.stop) - self.start
 
-    def chunks(self, stdin: BinaryIO, *, position: int = 0, rows: int = 0, largest: int = LARGEST_ROW
-               ) -> Iterator[Chunk]:
-        """Yield the rows from a position on, before which there are `rows`; SourceError where reading fails."""
-        found = self._chunks(stdin, position, rows, largest)
+    def chunks(self, stdin: BinaryIO, *, position: int = 0, rows: int = 0, largest: int = LARGEST_ROW,
+               apart: bool = False) -> Iterator[Chunk]:
+        """Yield the rows from a position on, before which there are `rows`; SourceError where reading fails.
+
+        apart: whether other processes work on them, who then read them from the file by themselves, where it is one
+        that allows that.
+        """
+        found = self._chunks(stdin, position, rows, largest, apart)
         yield from (replace(one, origin=self.name) for one in found) if self.name else found
 
-    def _chunks(self, stdin: BinaryIO, position: int, rows: int, largest: int) -> Iterator[Chunk]:
+    def _chunks(self, stdin: BinaryIO, position: int, rows: int, largest: int, apart: bool) -> Iterator[Chunk]:
         if self.parquet:
             from promptpack.batch.parquet import read_parquet
 
-            yield from read_parquet(self.path, skip=position, group=self.group)
+            yield from read_parquet(self.path, skip=position, group=self.group, largest=largest)
             return
         at = max(position, self.start)
         stream = stdin if self.path == "-" else open_lines(self.path)
+        place = None
         try:
             if self.path != "-" and codec_of(self.path) == "plain":
                 stream.seek(at)
+                place = Place.of(self.path, stream, largest) if apart else None
             else:
                 _pass_over(stream, at)
-            yield from read_lines(stream, first=rows + 1, start=at, stop=self.stop, largest=largest)
+            yield from read_lines(stream, first=rows + 1, start=at, stop=self.stop, largest=largest, place=place)
         finally:
             if self.path != "-":
                 stream.close()

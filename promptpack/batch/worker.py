@@ -11,17 +11,20 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any
 
+from promptpack.batch.slots import Slots
+
 PRELOAD = "PROMPTPACK_PRELOAD"  # names the vocabularies to load, for `promptpack.batch.preload`
 _work: Callable[[Any], Any] | None = None
 _packed = b""
 _begun: Any = None
+_slots = Slots(None)
 
 
-def start(packed: bytes, begun: Any) -> None:
+def start(packed: bytes, begun: Any, slots: Slots) -> None:
     """Set up a worker: it leaves Ctrl-C to its parent, and does not outlive it."""
-    global _packed, _begun, _work
+    global _packed, _begun, _slots, _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _packed, _begun, _work = packed, begun, None
+    _packed, _begun, _slots, _work = packed, begun, slots, None
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
@@ -32,13 +35,20 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)  # nobody is left who could read a result
 
 
-def run(chunk: Any, slot: int) -> Any:
-    """Do the work on a chunk. The slot is marked first, so that the parent knows what a dead worker was at."""
+def run(word: Any, slot: int) -> Any:
+    """Do the work on the chunk that a slot holds, and leave the result there. The slot is marked first, so that the
+    parent knows what a dead worker was at.
+    """
     global _work
     _begun[slot] = 1
     if _work is None:  # here, where an exception reaches the parent
         _work = pickle.loads(_packed)  # noqa: S301  # the parent's own bytes
-    return _work(chunk)
+    return _slots.put(slot, _work(_slots.get(slot, word)))
+
+
+def isolated() -> bool:
+    """Tell whether this process is a worker, which nobody asks to leave but what is done in it."""
+    return bool(_packed)
 
 
 def alive() -> int:

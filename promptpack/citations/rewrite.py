@@ -35,16 +35,26 @@ class Rewritten(str):
     `replace`) is a plain text again.
     """
 
-    __slots__ = ("edits", "labels")
-    edits: tuple[Edit, ...]
-    labels: Mapping[str, tuple[str, ...]]
+    __slots__ = ("_edits", "_labels")
+    _edits: tuple[Edit, ...]
+    _labels: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def of(cls, text: str, edits: tuple[Edit, ...], labels: Mapping[str, tuple[str, ...]]) -> Self:
         """Make one from finished text."""
         made = str.__new__(cls, text)
-        made.edits, made.labels = edits, dict(labels)
+        made._edits, made._labels = edits, dict(labels)
         return made
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The changes, in order."""
+        return self._edits
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of the result, with the chunk ids that they stand for."""
+        return self._labels
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).of, (str(self), self.edits, self.labels)

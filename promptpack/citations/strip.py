@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from promptpack.citations.hole import Span, hole, joined, word_kept
 from promptpack.citations.parse import TOO_MANY, Citation, Malformed, Marks, read_marks
 from promptpack.citations.rewrite import Rewritten, Unit, edited, spelled, units
+from promptpack.labels import prefix_of
 
 ROUNDS = 8  # readings of the result; after the last one every change is made in the third way
 _NEAR = 8  # changes on each side of a place that are looked at for one that can still be made in another way
@@ -33,19 +34,20 @@ class Change(NamedTuple):
 
 
 def stripped(
-    answer: str, citations: Sequence[Citation], malformed: Sequence[Malformed], blocks: Iterable[Span], drop: Drop
+    answer: str, citations: Sequence[Citation], malformed: Sequence[Malformed], blocks: Iterable[Span], drop: Drop,
+    labels: Mapping[str, tuple[str, ...]],
 ) -> Rewritten:
-    """Return the answer without the labels that `drop` tells; blocks: the spans of its fenced code.
+    """Return the answer without the labels that `drop` tells; `labels` are those that stay.
 
-    Where something has to go, the marks that stay are the same in the result, in the same order, and no other one
-    comes up; only a mark that could not be read before stays as it is. See `promptpack.citations.hole` for what
-    goes together with a mark.
+    blocks: the spans of its fenced code. Where something has to go, the marks that stay are the same in the result, in
+    the same order, and no other one comes up; only a mark that could not be read before stays as it is. See
+    `promptpack.citations.hole` for what goes together with a mark.
     """
     marks = units(citations, malformed)
     changes = list(_clipped(_changes(answer, marks, drop)))
     ways = [0] * len(changes)
     reading = _Reading(citations)
-    result = _made(answer, changes, ways)
+    result = _made(answer, changes, ways, labels)
     for _ in range(ROUNDS if changes else 0):
         again = reading.marks(result)
         wrong = _differences(result, marks, drop, malformed, blocks, again)
@@ -53,9 +55,9 @@ def stripped(
             return result
         if not _blame(result, wrong, changes, ways):
             break
-        result = _made(answer, changes, ways)
+        result = _made(answer, changes, ways, labels)
     if changes:
-        result = _made(answer, changes, [2] * len(changes))
+        result = _made(answer, changes, [2] * len(changes), labels)
     return result
 
 
@@ -64,7 +66,7 @@ class _Reading:
 
     def __init__(self, citations: Sequence[Citation]) -> None:
         read = [one for one in citations if one.form != "native"]
-        self._prefix = read[0].label.rstrip("0123456789") if read else "S"
+        self._prefix = prefix_of(read[0].label) if read else "S"
         self._superscripts = any(one.form == "superscript" for one in read)
         inner = (one.text[one.inner[0] - one.start:one.inner[1] - one.start] for one in read)
         self._padded = any(re.search("(?<![0-9])0[0-9]", text) for text in dict.fromkeys(inner))
@@ -73,9 +75,11 @@ class _Reading:
         return read_marks(text, prefix=self._prefix, zero_padded=self._padded, superscripts=self._superscripts)
 
 
-def _made(answer: str, changes: Sequence[Change], ways: Sequence[int]) -> Rewritten:
+def _made(
+    answer: str, changes: Sequence[Change], ways: Sequence[int], labels: Mapping[str, tuple[str, ...]]
+) -> Rewritten:
     texts = ((one.start, one.end, one.ways[way]) for one, way in zip(changes, ways, strict=True))
-    return edited(answer, texts, {})
+    return edited(answer, texts, labels)
 
 
 def _differences(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpack.citations.parse import Citation, Malformed
 from promptpack.errors import CitationError
+from promptpack.labels import prefix_of
 
 if TYPE_CHECKING:
     from promptpack.citations.link import Style
@@ -96,9 +97,9 @@ class Verification:
         from promptpack.citations.strip import stripped
 
         wrong = {*self.unknown, *(self.stale if stale else ())}
-        text = stripped(self.answer, self.citations, self.malformed, fences(self.answer), wrong.__contains__)
-        text.labels = {label: ids for label, ids in self._chunk_ids().items() if label not in wrong}
-        return text
+        left = {label: ids for label, ids in self._chunk_ids().items() if label not in wrong}
+        blocks = fences(self.answer)
+        return stripped(self.answer, self.citations, self.malformed, blocks, wrong.__contains__, left)
 
     def renumber(self) -> Rewritten:
         """Return the answer with its labels numbered by first use; `labels` of the result says what they stand for.
@@ -113,7 +114,7 @@ class Verification:
         from promptpack.citations.rewrite import edited, renumbered, units
 
         order = [*self.known, *self.stale, *self.unknown]
-        prefix = order[0].rstrip("0123456789") if order else ""
+        prefix = prefix_of(order[0]) if order else ""
         new = {label: f"{prefix}{number}" for number, label in enumerate(order, 1)}
         ids = self._chunk_ids()
         changes = renumbered(self.answer, units(self.citations, self.malformed), new)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -10,6 +11,8 @@ from typing import Any
 
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 from promptpack.evaluation.policies import POLICIES
+from promptpack.labels import prefix_of
+from promptpack.misspelt import is_slip
 from promptpack.packing.intake import REPAIRS
 from promptpack.packing.ranking import is_finite
 from promptpack.reading import read_sources
@@ -22,6 +25,8 @@ _SPELLINGS = {
     "references": ("references", "reference"), "prediction": ("prediction", "answer"),
     "predictions": ("predictions", "answers"), "labels": ("labels",),
 }
+_KNOWN = frozenset(key for keys in _SPELLINGS.values() for key in keys) | {"id"}
+_OF_ANSWER = ("text", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,8 @@ def read_case(item: Any, index: int = 0, sources: Sequence[Source] | None = None
     holds them); `labels` beside a text will do as well. sources: stand in where the mapping has none of its own.
     `retrieved` picks from the sources, in its order: ids, (id, score) pairs, or a mapping from id to score.
 
-    where: names the case in messages; None: by its index.
+    Other fields are passed over (`unread_fields` counts them), but for those that look like a misspelt one of these
+    where that is missing: they are an error. where: names the case in messages; None: by its index.
 
     >>> read_case({"query": "Why?", "chunks": ["Because."], "keyPoints": ["because"]}).key_points
     ('because',)
@@ -89,6 +95,7 @@ def read_case(item: Any, index: int = 0, sources: Sequence[Source] | None = None
             name: next((item[key] for key in keys if item.get(key) is not None), None)
             for name, keys in _SPELLINGS.items()
         }
+        _no_slip(item, _KNOWN, {key for name, keys in _SPELLINGS.items() if found[name] is not None for key in keys})
         if found["question"] is not None and not isinstance(found["question"], str):
             raise _wrong("question", "a text", found["question"])
         own = _sources(found, sources)
@@ -114,6 +121,33 @@ def read_cases(
     named = iter(places) if places is not None else None
     for index, item in enumerate(items):
         yield read_case(item, index, sources, None if named is None else next(named, None))
+
+
+def unread_fields(items: Iterable[Any]) -> dict[str, int]:
+    """Return the fields that `read_case` passes over, each with how many of the items have it, in order of first use.
+
+    >>> unread_fields([{"query": "Why?", "topic": "a"}, {"query": "How?", "topic": "b"}])
+    {'topic': 2}
+    """
+    keys = (str(key) for item in items if isinstance(item, Mapping) for key in item)
+    return dict(Counter(key for key in keys if key not in _KNOWN))
+
+
+def _no_slip(item: Mapping[Any, Any], known: Collection[str], given: Set[str]) -> None:
+    """Raise SourceError for a field that is none, and one slip away from a known one that is not given."""
+    for key in item:
+        if not isinstance(key, str) or key in known:
+            continue
+        said = _plain(key)
+        names = sorted(set(known) - given, key=lambda name: (not is_slip(key, name), name))
+        meant = next((name for name in names if said == _plain(name) or is_slip(said, _plain(name))), None)
+        # A text under `source` is where a question comes from, in many data sets.
+        if meant is not None and not (meant == "sources" and isinstance(item[key], str)):
+            raise SourceError(f"unknown field {quote(key)}; did you mean {meant!r}?", field=key)
+
+
+def _plain(name: str) -> str:
+    return name[:80].lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @contextmanager
@@ -162,6 +196,7 @@ def _needs(given: Any) -> tuple[tuple[str, ...], ...] | None:
 
 def _answer(name: str, given: Any, labels: Any, known: set[str]) -> Answer:
     if isinstance(given, Mapping):
+        _no_slip(given, _OF_ANSWER, {key for key in _OF_ANSWER if key in given})
         given, labels = given.get("text"), given.get("labels", labels)
     if not isinstance(given, str):
         raise _wrong(name, "a text, or an object with `text` and `labels`", given)
@@ -175,7 +210,7 @@ def _answer(name: str, given: Any, labels: Any, known: set[str]) -> Answer:
         if not isinstance(label, str):
             raise _wrong("labels", "texts as labels", label)
     found = {label: _ids("labels", ids) for label, ids in labels.items()}
-    if len({label.rstrip("0123456789") for label in found}) > 1:
+    if len({prefix_of(label) for label in found}) > 1:
         raise _wrong("labels", "labels with one prefix, such as S1 and S2", ", ".join(found))
     for label, ids in found.items():
         for one in ids:

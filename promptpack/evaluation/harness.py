@@ -16,6 +16,7 @@ from promptpack.evaluation.columns import COLUMNS
 from promptpack.evaluation.intervals import intervals
 from promptpack.evaluation.policies import POLICIES, Cost, Sent, sent
 from promptpack.evaluation.position import answer_in_window
+from promptpack.labels import prefix_of
 from promptpack.source import Source
 
 Interval = tuple[float, float] | None
@@ -212,4 +213,4 @@ def _of_the_answer(case: Case, policy: str, given: Sent, judge: Entails) -> dict
 
 
 def _prefix(answer: Answer) -> str:
-    return next((label.rstrip("0123456789") for label in answer.labels or ()), "S") or "S"
+    return next((prefix_of(label) for label in answer.labels or ()), "S") or "S"

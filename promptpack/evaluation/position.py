@@ -11,9 +11,10 @@ from math import isfinite
 from numbers import Integral
 from typing import TypeVar
 
-from promptpack.curve_shapes import finite, parabolas
+from promptpack.curve_shapes import parabolas
 from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
+from promptpack.finite import is_number
 from promptpack.packing.curve_order import middles
 
 Item = TypeVar("Item")
@@ -65,7 +66,7 @@ def chunk_positions(weights: Sequence[float]) -> list[float]:
     """
     sizes = []
     for weight in _list("weights", weights, "token counts"):
-        if not finite(weight) or weight < 0:
+        if not is_number(weight) or weight < 0:
             raise OptionError(f"weights: expected 0 or more tokens, got {quote(weight)}", name="weights", given=weight)
         sizes.append(float(weight))
     if not any(sizes):
@@ -89,7 +90,7 @@ def expected_use(weights: Sequence[float], values: Sequence[float], curve: Posit
         raise OptionError(f"curve: expected a PositionCurve or None, got {quote(curve)}", name="curve", given=curve)
     worth = []
     for value in _list("values", values, "numbers"):
-        if not finite(value) or value < 0:
+        if not is_number(value) or value < 0:
             raise OptionError(f"values: expected numbers of 0 or more, got {quote(value)}", name="values", given=value)
         worth.append(float(value))
     places = chunk_positions(weights)
@@ -114,7 +115,7 @@ def use_probability(x: float, start: float = 0.75, trough: float = 0.55, end: fl
     (0.75, 0.55, 0.65)
     """
     for name, value in (("x", x), ("start", start), ("trough", trough), ("end", end)):
-        if not finite(value) or not 0 <= value <= 1:
+        if not is_number(value) or not 0 <= value <= 1:
             raise OptionError(f"{name}: expected a number from 0 to 1, got {quote(value)}", name=name, given=value)
     return parabolas(start, 0.5, trough, end)(x)
 

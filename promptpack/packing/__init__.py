@@ -5,7 +5,9 @@ The names are loaded on first use; nothing here needs a tokenizer, a template or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from promptpack.lazy import lazily
 
 if TYPE_CHECKING:
     from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
@@ -56,17 +58,4 @@ __all__ = [
     "weighted",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _MODULES, __all__)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
+from pathlib import Path
+from typing import Any
 
 from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
@@ -13,6 +15,8 @@ from promptpack.packing.candidate import Placed
 from promptpack.packing.curve_bound import knots, upper_bound
 from promptpack.packing.curve_order import best_order, use_of
 from promptpack.source import Source
+
+IN_FILE = "curve:"  # how commands and their files name a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,19 @@ class Curve:
         expected = (head + tail) / sum(weights)
         bound = (head + most) / sum(weights)
         return Use(self.curve, expected, bound if bound > expected + 1e-7 else expected)
+
+
+def placement(given: Any, folder: str | Path = "") -> Any:
+    """Return the placement that a command or a file names: "curve:FILE" is one by the curve in that file.
+
+    folder: what the file is relative to. Anything else is returned as it is. Raises OptionError for a file without one.
+
+    >>> placement("fold")
+    'fold'
+    """
+    if not isinstance(given, str) or not given.startswith(IN_FILE):
+        return given
+    return Curve(PositionCurve.load(Path(folder, given.removeprefix(IN_FILE))))
 
 
 def use_in(place: object, sources: Sequence[Placed]) -> Use | None:

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2
-from sys import float_info
 from typing import Any, Literal, get_args
 
 from promptpack.errors import OptionError, quote
+from promptpack.finite import is_finite as is_finite  # where most look for it
 
 Tie = Literal["id", "input"]
-
-
-def is_finite(value: object) -> bool:
-    """Return whether a value is a number, not a bool, within the range of a float.
-
-    >>> [is_finite(value) for value in (0.5, 3, float("nan"), 10**400, True, "1", None)]
-    [True, True, False, False, False, False, False]
-    """
-    # Compared, not converted: whole numbers beyond the range of a float do not overflow, NaN is false.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def rank_order(scores: Sequence[float | None], ids: Sequence[str], tie: Tie = "id") -> list[int]:

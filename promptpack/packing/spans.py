@@ -3,8 +3,9 @@
 A whole chunk is often too large a unit: what is asked for stands in one of its sentences. The options of a source are
 the runs of its units (`spans_text.units`), the whole text among them. A run is worth the sum of its units
 (`spans_values`), less half of its first one, which may rest on what stood before it; not where the run opens the text,
-or where what stood before it is sent elsewhere. A unit that occurs again within one document counts once, in the
-candidate that is likeliest to hold the answer. The choice is exact (`spans_choice`).
+or where what stood before it is sent elsewhere. Its heading, or the first unit of the text, may go along with it: one
+option more, at its price (`spans_context`). Where text was left out stands "…". A unit that occurs again within one
+document counts once, in the candidate that is likeliest to hold the answer. The choice is exact (`spans_choice`).
 
 What is worth most counts as the first in placement: it opens the prompt, as the best rank does elsewhere. Ranks stay.
 
@@ -43,6 +44,9 @@ class Spans:
     each, higher is better, on any scale: a cross-encoder, or cosines of an embedding model. weight * (number - best) /
     deviation is added to the log-odds of each unit. None: the lexical value alone, like `select="spans"`.
 
+    edges: whether "…" also stands before and behind what is sent where text was left out, a token for each; between
+    parts it always does. The ranges say it in any case.
+
     Scores of sources, from a retriever or a reranker, count in any case. Raises OptionError for what is no scorer, and
     for a weight that is not above 0.
 
@@ -52,6 +56,7 @@ class Spans:
 
     scorer: SentenceScorer | None = None
     weight: float = 1.0
+    edges: bool = True
 
     def __post_init__(self) -> None:
         if self.scorer is not None and not callable(self.scorer):
@@ -61,6 +66,9 @@ class Spans:
         if self.weight <= 0:
             message = f"Spans.weight: expected a number above 0, got {quote(self.weight)}"
             raise OptionError(message, name="weight", given=self.weight)
+        if not isinstance(self.edges, bool):
+            message = f"Spans.edges: expected True or False, got {quote(self.edges)}"
+            raise OptionError(message, name="edges", given=self.edges)
 
 
 def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | Spans) -> None:
@@ -92,7 +100,7 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
     worth = counted(
         [values[k] for k in rest], [texts[k] for k in rest], [pool[k].source.document for k in rest], repeats
     )
-    runs = [Runs(pool[k], spans[k], own, choice.prices) for k, own in zip(rest, worth, strict=True)]
+    runs = [Runs(pool[k], spans[k], own, choice.prices, edges=policy.edges) for k, own in zip(rest, worth, strict=True)]
     _take(runs, choice)
 
 
@@ -156,12 +164,11 @@ def _take(runs: Sequence[Runs], choice: Choice) -> None:
                 detail = f"its least run needs {least} tokens, {left} left"
                 choice.refused.append((candidate, DropReason.OVER_BUDGET, run.whole, detail))
             else:
-                worth = run.value(0, len(run.units) - 1) / SCALE
+                worth = run.value(0, len(run.units) - 1, 0) / SCALE
                 why = f"worth {worth:.3g} whole; the runs chosen are worth more together"
                 choice.refuse(candidate, DropReason.NOT_SELECTED, why)
             continue
-        start, end = run.range(*at)
-        text = candidate.text[start:end]
-        choice.take(replace(candidate, value=run.value(*at) / SCALE), text, run.cost(*at))
-        if (start, end) != (0, len(candidate.text)):
-            choice.ranges[candidate.index] = ((start, end),)
+        ranges = run.ranges(at)
+        choice.take(replace(candidate, value=run.value(*at) / SCALE), run.text(at), run.cost(at))
+        if ranges != ((0, len(candidate.text)),):
+            choice.ranges[candidate.index] = ranges

@@ -3,6 +3,7 @@
 The probability of a unit u of the candidate c is
 
     softmax over all units of  a * score(c) + b * title(c) + d * links(c) + e * words(u) + f * pairs(u) + g * digits(u)
+                             + h * dated(c)
 
     score   (score - best) / deviation, over the first 20 candidates by rank; without scores -ln(rank), times `rank`
     title   the share of the question's terms that the title and section have, weighted by their rarity among candidates
@@ -10,6 +11,7 @@ The probability of a unit u of the candidate c is
     words   the share of the question's terms in the unit or the title, weighted by their rarity among units
     pairs   the pairs of neighbouring terms of the question that stand side by side in the unit, at most 3
     digits  1 where the unit has a digit: facts that are asked for are often numbers
+    dated   1 where the question names a month and its year, and the document is of that month (`spans_dates`)
 
 less ln(n / 20) where c has n units, more than 20. A term that n of N have weighs ln((N + 0.5) / (n + 0.5)), and nothing
 where n is 0: a word of the question that no candidate has tells nothing about them. The first estimate is
@@ -30,9 +32,10 @@ from operator import mul
 from typing import Any
 
 from promptpack.packing.candidate import Candidate
+from promptpack.packing.spans_dates import months_in, months_of
 from promptpack.packing.spans_text import has_digits, named_as, names, pairs_in, terms
 
-FEATURES = ("score", "title", "links", "words", "pairs", "digits")
+FEATURES = ("score", "title", "links", "words", "pairs", "digits", "dated")
 # The deviation of the scores is taken over so many of the best; only the likeliest so many are read for links.
 _NEAREST = 20
 _MOST_PAIRS = 3
@@ -48,6 +51,7 @@ class Constants:
     rank: float
     score_only: float
     opening: float
+    leaning: float
 
 
 @functools.cache
@@ -63,7 +67,7 @@ def constants() -> Constants:
     first, sentence = data["first"], data["sentence"]
     return Constants(
         (first["score"], first["words"], first["title"]), tuple(sentence[name] for name in FEATURES),
-        data["rank"], data["score_only"], data["opening"],
+        data["rank"], data["score_only"], data["opening"], data["leaning"],
     )
 
 
@@ -169,13 +173,14 @@ def features(
             share = shares[found] = _share(found, among)
         return share
 
+    dated = _dated(candidates, months_in(question))
     rows = tuple(
         tuple([
-            (score, title, link, words(one | named) if named else words(one), float(many), float(has_digits(text)))
+            (score, title, link, words(one | named) if named else words(one), float(many), float(has_digits(text)), day)
             for one, many, text in zip(both, counts, own, strict=True)
         ])
-        for score, title, link, named, both, counts, own in zip(
-            z, titled, links, titles, shared, paired, texts, strict=True
+        for score, title, link, named, both, counts, own, day in zip(
+            z, titled, links, titles, shared, paired, texts, dated, strict=True
         )
     )
     return Features(rows, matched=any(whole) or any(titles))
@@ -191,6 +196,14 @@ def _titles(candidates: Sequence[Candidate], wanted: frozenset[str]) -> list[fro
             seen[title] = wanted.intersection(terms(title))
         found.append(seen[title])
     return found
+
+
+def _dated(candidates: Sequence[Candidate], asked: frozenset[tuple[int, int]]) -> list[float]:
+    if not asked:
+        return [0.0] * len(candidates)
+    return [
+        float(not asked.isdisjoint(months_of(one.source.metadata, one.source.updated))) for one in candidates
+    ]
 
 
 def _rarity(known: Sequence[str], having: Sequence[frozenset[str]]) -> dict[str, float]:

@@ -47,7 +47,12 @@ class Tool:
 
 def tools_of(payload: Payload) -> list[Tool]:
     """Read the tool schemas of a payload; OptionError names one that has no name or no schema."""
-    return [tool for index, one in enumerate(payload.tools) for tool in _read(copied(one, "tools"), index)]
+    return tools_from(payload.tools)
+
+
+def tools_from(schemas: Sequence[Mapping[str, Any]]) -> list[Tool]:
+    """Read tool schemas; OptionError names one that has no name or no schema."""
+    return [tool for index, one in enumerate(schemas) for tool in _read(copied(one, "tools"), index)]
 
 
 def openai_tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ names the option, the value and what is right.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from promptpack.errors import OptionError, quote
@@ -21,15 +22,22 @@ def wrong(name: str, expected: str, given: object) -> OptionError:
     return OptionError(f"{name}: expected {expected}, got {quote(given)}", name=name, given=given)
 
 
-def one_of(*known: str) -> Check:
-    """Accept one of these texts, in this spelling."""
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Accepts one of the known texts, in this spelling."""
 
-    def check(name: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in known:
-            raise OptionError.unknown(name, value, known)
+    known: tuple[str, ...]
+
+    def __call__(self, name: str, value: Any) -> str:
+        """Return the value; OptionError for any other one."""
+        if not isinstance(value, str) or value not in self.known:
+            raise OptionError.unknown(name, value, self.known)
         return value
 
-    return check
+
+def one_of(*known: str) -> OneOf:
+    """Accept one of these texts."""
+    return OneOf(known)
 
 
 def whole(least: int) -> Check:

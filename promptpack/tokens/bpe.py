@@ -11,7 +11,7 @@ from promptpack.errors import TokenizerError
 from promptpack.tokens.base import BaseCounter
 from promptpack.tokens.boundary import WHITE_SPACE, parts
 from promptpack.tokens.cutting import check_text, origin
-from promptpack.tokens.fast import Fast, load
+from promptpack.tokens.fast import load
 from promptpack.tokens.slicing import Codec, first_tokens, last_tokens
 from promptpack.tokens.vocabulary import VOCABULARIES, encoding
 from promptpack.wellformed import repaired
@@ -86,7 +86,7 @@ class BpeCounter(BaseCounter):
         return found
 
     def count_many(self, texts: Iterable[str]) -> list[int]:
-        """Count several texts: the same counts as one by one; with the extra `fast` in one call.
+        """Count several texts: the same counts as one by one.
 
         >>> BpeCounter("o200k_base").count_many(["one", "one two"])
         [1, 2]
@@ -127,7 +127,6 @@ class BpeCounter(BaseCounter):
     def _load(self) -> Callable[[str], int]:
         fast = None if self._fast is False else load(self.name)
         if fast is not None:
-            self._many = self._guarded_many(fast)
             return self._guarded(fast)
         if self._fast:
             raise TokenizerError(
@@ -138,20 +137,8 @@ class BpeCounter(BaseCounter):
         self._many = counting_many(self.name)
         return counting(self.name)
 
-    def _guarded_many(self, fast: Fast) -> Callable[[list[str], str], list[int]]:
-        one, many = self._guarded(fast), fast.many
-        avoid = _LONG_S if self.name == "o200k_base" else None
-
-        def count(texts: list[str], end: str) -> list[int]:
-            texts = [text + end for text in texts] if end else texts
-            if not texts or (avoid is not None and any(avoid in text for text in texts)):
-                return list(map(one, texts))
-            return many(texts)
-
-        return count
-
-    def _guarded(self, fast: Fast) -> Callable[[str], int]:
-        one, name = fast.one, self.name
+    def _guarded(self, one: Callable[[str], int]) -> Callable[[str], int]:
+        name = self.name
         avoid = _LONG_S if name == "o200k_base" else None
 
         def count(text: str) -> int:

@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 from fake_endpoint import Model, questions, serving
 
+from promptpack.calibration import Calibration
+from promptpack.calibration.figures import read_figures
 from promptpack.cli import main
 from promptpack.curves import PositionCurve
 
@@ -54,6 +56,25 @@ def test_the_curve_its_drawings_and_its_figures(folder: Path) -> None:
     assert "to ask: 16 requests, " in done.stderr
     assert "at the given price" in done.stderr
     assert "c.json: the curve (loglik, 4 questions)" in done.stderr
+
+
+def test_the_figures_of_each_question_are_kept(folder: Path) -> None:
+    """If this fails, what was published cannot be computed again, or texts of the questions get into the file."""
+    builders = "[one]\nwindow = 4096\n[two]\nwindow = 4096\npacking = { place = 'best_last' }\n"
+    (folder / "b.toml").write_text(builders, encoding="utf-8")
+    with serving(Model(bent, without=-5.2)) as url:
+        done = run(url, "--out", "c.json", "--figures", "f.json")
+        compared = run(url, "--compare", "b.toml", "--figures", "g.json")
+    assert (done.exit_code, compared.exit_code) == (0, 0), done.output + compared.output
+    found, builders_found = read_figures(folder / "f.json"), read_figures(folder / "g.json")
+    assert isinstance(found, Calibration)
+    assert found.to_markdown() in done.stdout
+    assert found.curve() == PositionCurve.load(folder / "c.json")
+    assert found.ids == ("q0", "q1", "q2", "q3")
+    assert all(found.tokens)
+    assert builders_found.to_markdown() in compared.stdout
+    assert builders_found.ids == found.ids
+    assert "person" not in (folder / "f.json").read_text() + (folder / "g.json").read_text()
 
 
 def test_the_curve_goes_straight_into_render(folder: Path) -> None:

@@ -51,6 +51,34 @@ def test_commands_and_choices_complete():
 
 
 @pytest.mark.parametrize(
+    ("command", "start", "expected"),
+    [
+        ("render --counter", "o2", ["o200k_base"]), ("pack -c", "wo", ["words"]), ("count -c", "cl", ["cl100k_base"]),
+        ("batch --counter", "est", ["estimate"]), ("eval -c", "est", ["estimate"]),
+        ("render --model", "gpt-4o", ["gpt-4o"]), ("batch -m", "claude-opus-5", ["claude-opus-5"]),
+        ("count -m", "mixtral-8x2", ["mixtral-8x22b"]), ("models", "gpt-4.1", ["gpt-4.1"]),
+        ("templates show", "gra", ["granite"]), ("templates lint granite", "gem", ["gemini", "gemma"]),
+        ("reorder --strategy", "", ["scoreSpread", "preserveOrder", "chronological", "auto"]),
+        ("reorder --chronological-order", "d", ["desc"]), ("reorder --packing", "e", ["edgeAware"]),
+        ("reorder --deduplicateKeep", "hi", ["highestScore"]), ("reorder --score-normalization", "z", ["zScore"]),
+        ("reorder --validationMode", "c", ["coerce"]), ("reorder --tokenCounter", "gpt-4.1", ["gpt-4.1"]),
+        ("reorder --token-counter", "cl1", ["cl100k_base"]), ("reorder --groupBy", "x", []),
+    ],
+)
+def test_the_values_of_every_command_complete(command, start, expected):
+    """A flag that takes one of a few names, and offers none of them, sends people to the documentation."""
+    assert [value for _, value in completed(command.split(), start)] == expected
+
+
+@pytest.mark.parametrize(("command", "kind"), [
+    ("render -t", "dir"), ("render -c", "file"), ("templates lint", "dir"), ("reorder --tokenCounter", "file"),
+])
+def test_where_no_name_begins_so_a_path_may(command, kind):
+    """A set of your own is a folder, and a tokenizer of your own a file: names alone would hide them."""
+    assert completed(command.split(), "./my") == [(kind, "./my")]
+
+
+@pytest.mark.parametrize(
     ("option", "start", "expected"),
     [
         ("--select", "sp", ["spans"]), ("--place", "best_f", ["best_first"]), ("--dedup", "mer", ["merge"]),

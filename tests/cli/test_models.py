@@ -38,6 +38,8 @@ def test_the_list_and_one_model(folder: Path) -> None:
     assert told["window"] == "8192"
     assert told["system role"] == "no"
     assert told["source"]
+    for name in ("gpt-4-o", "gpt-4o"):  # which row a name has led to
+        assert "patterns\tgpt-4o*, chatgpt-4o*, gpt-4.5*\n" in run("models", name).stdout
 
 
 def test_an_unknown_model_is_bad_usage() -> None:

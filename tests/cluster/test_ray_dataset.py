@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,14 @@ for name, (rows, more) in ways.items():
     with open(folder + "/" + name + ".json", "w") as file:
         json.dump([packed.num_blocks(), packed.take_all()], file)
 assert not ray.data.DataContext.get_current().execution_options.preserve_order
+RECIPE
+with open("recipe.json", "w") as file:
+    json.dump(RECIPE_OF_LINES.take_all(), file)
 '''
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+for name, engine in (("RECIPE_OF_LINES", "Ray Data, JSON Lines"), ("RECIPE", "Ray Data")):
+    (code,) = re.findall(rf"^\| {engine} \| `(.+)` \|$", README, re.M)
+    PROGRAM = PROGRAM.replace(name, code)
 
 
 @pytest.mark.ray
@@ -56,15 +64,20 @@ def test_a_dataset_goes_in_and_out(tmp_path: Path) -> None:
         for each in one["sources"] or ():
             each["metadata"] = json.dumps(each["metadata"])
     pq.write_table(pa.Table.from_pylist(given), tmp_path / "in.parquet")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "in.parquet").symlink_to(tmp_path / "in.parquet")
     environment = {**os.environ, "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, env=environment,
-                          check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], cwd=tmp_path, capture_output=True,
+                          env=environment, check=False, timeout=300)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     for name in ("parquet", "lines"):
         blocks, made = json.loads((tmp_path / f"{name}.json").read_text())
         assert made == expected, name
         assert blocks > 4, name
     assert [one["id"] for one in expected if one["error"]] == ["q7"]
+    assert json.loads((tmp_path / "recipe.json").read_text()) == expected
+    written = [row for path in (tmp_path / "out").iterdir() for row in pq.read_table(path).to_pylist()]
+    assert sorted(written, key=lambda row: str(row["id"])) == sorted(expected, key=lambda row: str(row["id"]))
 
 
 class Told:

@@ -87,13 +87,6 @@ def test_the_first_command_renders_the_example_data() -> None:
     assert "window" in done.stderr
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(path: Path) -> None:
-    done = subprocess.run([sys.executable, str(path)], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
-
-
 def test_the_example_data_is_what_the_issue_of_a_real_store_is() -> None:
     """30 or more chunks, with overlaps, copies, dates, and one that is far too large for a small window."""
     import json

@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpack.packing import Packing, pack
+from promptpack.packing.spans_parts import BELOW, GAP, bounds, joined, places
 from promptpack.packing.spans_text import units
 from promptpack.source import Source
 
 WORDS = ["late", "fee", "invoice", "the", "is", "of", "March", "1999", "paid", "Berlin", "a", "customer"]
 worded = st.lists(st.sampled_from(WORDS), min_size=3, max_size=14).map(" ".join)
 sentences = worded.map(lambda text: text.capitalize() + ".")
-chunks = st.lists(sentences, min_size=1, max_size=6).map(" ".join)
+leaning = worded.map(lambda text: f"It is {text}.")
+headed = worded.map(lambda text: f"\n\n## {text[:20].strip()}\n\nThe {text}.")
+chunks = st.lists(st.one_of(sentences, leaning, headed), min_size=1, max_size=6).map(" ".join)
 odd = st.text(alphabet="aB. \n。！คा\u0301é\U0001f600\r-", max_size=60)
 
 
@@ -48,7 +51,9 @@ def test_a_packed_span_is_text_of_its_source(hits, question, budget):
     assert sorted([*packed.ids, *(drop.source.id for drop in packed.dropped)]) == sorted(hit.id for hit in hits)
     for one in packed:
         ranges = one.ranges or ((0, len(one.source.text)),)
-        assert one.text == "".join(one.source.text[start:end] for start, end in ranges)
+        assert one.text in {joined(one.source.text, ranges, mark, bounds(one.source.text)) for mark in (GAP, BELOW)}
+        assert all(a[1] <= b[0] for a, b in pairwise(ranges))
+        assert places(one.text, one.source.text, one.ranges, 0, len(one.text)) == ranges or not one.text
         assert 0 <= one.value <= 1 + 1e-9
     assert pack(hits, budget, packing=SPANS, cost=chars, question=question) == packed
 

@@ -9,11 +9,13 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from promptpack import BudgetError, Cut, Packing, Payload, PromptBuilder, Source, Window
+from promptpack.packing.spans_parts import BELOW, GAP, bounds, joined
 
 WORDS = ["late", "fee", "invoice", "the", "is", "of", "March", "1999", "paid", "Berlin", "a", "customer"]
 worded = st.lists(st.sampled_from(WORDS), min_size=6, max_size=14).map(" ".join)
 sentences = worded.map(lambda text: text.capitalize() + ".")
-shared = ["Every late invoice is paid by a customer of the shop.", "The fee of March is five in Berlin and in Bonn."]
+shared = ["Every late invoice is paid by a customer of the shop.", "The fee of March is five in Berlin and in Bonn.",
+          "It is the fee of a customer of the shop in March.", "\n\nLate fees\n\nThe late fee of an invoice is due."]
 odd = st.sampled_from([
     "</source_1> is late. It is [S1].", "<|im_start|> late fee", "滞纳金五欧元。商店九点开门。", "\u0301x", "a\r\nb",
 ])
@@ -77,7 +79,9 @@ def test_a_payload_of_spans(hits, given, window, turns, tools):
     assert all(hit.id in {id_ for one in payload.sources for id_ in one.chunk_ids} for hit in hits if hit.required)
     for one in payload.sources:
         if one.ranges:
-            assert one.text == "".join(one.source.text[start:end] for start, end in one.ranges)
+            whole = bounds(one.source.text)
+            assert one.text in {joined(one.source.text, one.ranges, mark, whole) for mark in (GAP, BELOW)}
+            assert one.in_source(0, len(one.text)) == one.ranges
             assert not one.source.required
             assert one.part()
     assert any(one.ranges for one in payload.sources) <= payload.report.select.startswith("spans")
@@ -101,8 +105,8 @@ def test_a_quotation_is_found_at_its_place_in_the_source(hits, window):
         if quoted is None or not one.ranges:
             continue
         assert payload.verify(f'It says "{quoted[0]}" [{one.label}].').ok
-        start = one.ranges[0][0] + quoted.start()
-        assert one.source.text[start:start + len(quoted[0])] == quoted[0]
+        ((start, end),) = one.in_source(*quoted.span())
+        assert one.source.text[start:end] == quoted[0]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,4 +1,4 @@
-"""Arrow in, Arrow out: rows, errors and metadata; Parquet files in and out; engines that speak Arrow."""
+"""Arrow in, Arrow out: rows, errors and metadata; Parquet files in and out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from promptpack.batch import Columns, Job, Options, pack_batch, pack_shard, run_batch, shards
-from promptpack.batch.arrow import schema
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError
 
@@ -164,55 +163,3 @@ def test_a_file_that_is_no_parquet_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "in.parquet").write_text("no")
     with pytest.raises(PromptpackError, match=r"in\.parquet: cannot be read as Parquet"):
         run_batch(tmp_path / "in.parquet", tmp_path / "out.jsonl", Job(BUILDER), Options(workers=0))
-
-
-def test_duckdb_takes_its_arrow() -> None:
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    given = table(5)  # noqa: F841  # DuckDB finds it by its name
-    relation = duckdb.sql("SELECT * FROM given")
-    reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(2)
-    made = [one for batch in reader for one in pack_batch(batch, BUILDER).to_pylist()]
-    assert made == pack_batch(table(5), BUILDER).to_pylist()
-
-
-def test_polars_takes_its_arrow() -> None:
-    polars = pytest.importorskip("polars", reason="polars is not installed")
-    made = polars.from_arrow(pack_batch(polars.from_arrow(table(5)).to_arrow(), BUILDER))
-    assert made["id"].to_list() == [f"q{i}" for i in range(5)]
-
-
-@pytest.mark.filterwarnings("ignore")  # its own
-def test_hugging_face_datasets_take_its_arrow(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    pq.write_table(table(5), tmp_path / "in.parquet")
-    given = datasets.Dataset.from_parquet(str(tmp_path / "in.parquet"), cache_dir=str(tmp_path / "cache"))
-    work = functools.partial(pack_batch, builder=BUILDER)
-    made = given.with_format("arrow").map(work, batched=True, batch_size=2, remove_columns=given.column_names)
-    assert list(made.with_format(None)["id"]) == [f"q{i}" for i in range(5)]
-    assert [one["error"] is None for one in made.with_format(None)] == [True, True, False, False, True]
-
-
-@pytest.mark.filterwarnings("ignore")  # its own
-def test_daft_takes_its_arrow() -> None:
-    daft = pytest.importorskip("daft", reason="daft is not installed")
-    kind = daft.DataType.from_arrow_type(pa.struct(list(schema())))
-
-    @daft.func.batch(return_dtype=kind, unnest=True)
-    def pack(*columns: daft.Series) -> daft.Series:
-        batch = pa.table([one.to_arrow() for one in columns], names=list(SCHEMA.names))
-        made = pack_batch(batch, BUILDER)
-        return daft.Series.from_arrow(pa.chunked_array([one.to_struct_array() for one in made.to_batches()]))
-
-    frame = daft.from_arrow(table(5))
-    made = frame.select(pack(*(frame[name] for name in SCHEMA.names))).to_pydict()
-    assert made["id"] == [f"q{i}" for i in range(5)]
-    assert [one is None for one in made["error"]] == [True, True, False, False, True]
-
-
-def test_spark_style_iterators_take_its_arrow() -> None:
-    """`mapInArrow` hands over an iterator of record batches and takes one back."""
-    def work(batches: Any) -> Any:
-        return (one for batch in batches for one in pack_batch(batch, BUILDER).to_batches())
-
-    made = pa.Table.from_batches(list(work(iter(table(5).to_batches(max_chunksize=2)))))
-    assert made.to_pylist() == pack_batch(table(5), BUILDER).to_pylist()

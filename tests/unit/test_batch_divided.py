@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import killed_at
+from processes import killed_at, leaving
 
 from promptpack.batch import Job, Options, RowError, Shard, StoppedError, divide, pack_shard, run_batch, run_divided
 from promptpack.batch.chunks import LARGEST_ROW
@@ -254,24 +254,33 @@ def test_an_input_that_breaks_off_stops_the_job(tmp_path: Path) -> None:
         run_divided(tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl", Job(BUILDER), NOW)
 
 
-def test_a_part_with_a_doubtful_row_is_thrown_away(tmp_path: Path) -> None:
-    """Ray ends a process by an exception in the middle of a row; the row is not bad for that."""
-    (tmp_path / "in.jsonl").write_bytes(lines(rows(5)))
+def test_a_part_that_is_left_in_a_row_is_thrown_away(tmp_path: Path) -> None:
+    """Ray ends a process by an exception in the middle of a row; the row is not bad for that, unless in a worker."""
+    (tmp_path / "in.jsonl").write_text(
+        "".join(json.dumps({"id": name, "question": "Why?", "sources": [f"Text {name}."]}) + "\n"
+                for name in ("a", "leave")))
     parts = Parts(tmp_path / "parts")
     (shard,) = parts.begin(lambda: divide(tmp_path / "in.jsonl"), "digest", restart=False)
     job = Job(PromptBuilder(2000, counter=leaving))
-    assert not parts.make(0, shard, job, doubted=frozenset({"SystemExit"}))
+    with pytest.raises(SystemExit):
+        parts.make(0, shard, job)
     assert sorted(one.name for one in parts.folder.iterdir()) == ["job.json"]
-    assert parts.make(0, shard, job)
+    parts.make(0, shard, job, workers=1)
     assert parts.summary(0).failed == {"SystemExit": 1}
-    assert parts.make(0, shard, job, doubted=frozenset({"SystemExit"}))  # it is there
+    parts.make(0, shard, job)  # it is there
 
 
-def leaving(text: str) -> int:
-    """Count words, and leave at one row."""
-    if "Text 3 1" in text:
-        raise SystemExit(2)
-    return len(text.split())
+@pytest.mark.parametrize("target", ["out.jsonl", "out/"])
+def test_a_job_that_made_nothing_leaves_nothing(source: Path, tmp_path: Path, target: str) -> None:
+    """With other options it would not go on from such a folder, and ask for --restart for no reason."""
+    def refuses(*_: Any) -> Any:
+        raise OptionError("workers: none", name="workers")
+        yield 0
+
+    with pytest.raises(OptionError, match="workers: none"):
+        run_divided(source, f"{tmp_path}/{target}", Job(BUILDER), NOW, size=SIZE, engine=refuses)
+    assert [one.name for one in tmp_path.rglob("*") if one.name not in ("in.jsonl", "out")] == []
+    run_divided(source, f"{tmp_path}/{target}", Job(BUILDER, "openai-batch", model="gpt-4o"), NOW, size=SIZE)
 
 
 def test_a_part_whose_files_were_cleared_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

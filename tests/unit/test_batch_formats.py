@@ -1,9 +1,8 @@
-"""Lines for providers against the types of their SDKs, fine-tuning sets, and the way back from results to checks."""
+"""Lines for providers, fine-tuning sets, and the way back from results to checks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, SourceError
 from promptpack.window import Window
 
-ABSENT = "the extra sdk is not installed"
 TOOLS = [{"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}]
 HISTORY = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
 ROWS: list[dict[str, Any]] = [
@@ -38,66 +36,6 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def plain(value: Any) -> Any:
-    """Read lazy iterators, which is when pydantic checks what is in them."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return value
-    return [plain(one) for one in value]
-
-
-def accepts(kind: Any, request: Any) -> None:
-    """What a TypedDict does not know would be missing from what it gives back."""
-    from pydantic import TypeAdapter
-
-    assert plain(TypeAdapter(kind).validate_python(request)) == request
-
-
-def test_openai_lines_fit_its_types(tmp_path: Path) -> None:
-    types = pytest.importorskip("openai.types.chat.completion_create_params", reason=ABSENT)
-    made = make(tmp_path, "openai-batch", model="gpt-4o")
-    for line in made:
-        assert list(line) == ["custom_id", "method", "url", "body"]
-        assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
-        assert line["body"]["max_completion_tokens"] == 300
-    accepts(types.CompletionCreateParamsNonStreaming, made[0]["body"])
-    accepts(types.CompletionCreateParamsNonStreaming, made[1]["body"])
-    assert made[0]["custom_id"] == "q1"
-    assert len({line["custom_id"] for line in made}) == 3
-    assert {one["custom_id"]: one["id"] for one in read(tmp_path / "out.labels.jsonl")} == {
-        line["custom_id"]: row["id"] for line, row in zip(made, ROWS, strict=True)
-    }
-
-
-def test_responses_lines_fit_their_types(tmp_path: Path) -> None:
-    types = pytest.importorskip("openai.types.responses.response_create_params", reason=ABSENT)
-    for line in make(tmp_path, "openai-batch", model="gpt-4o", endpoint="responses")[:2]:
-        assert line["url"] == "/v1/responses"
-        accepts(types.ResponseCreateParamsNonStreaming, line["body"])
-
-
-def test_anthropic_lines_fit_its_types(tmp_path: Path) -> None:
-    types = pytest.importorskip("anthropic.types.messages.batch_create_params", reason=ABSENT)
-    for line in make(tmp_path, "anthropic-batch", model="claude-sonnet-4-5")[:2]:
-        accepts(types.Request, line)
-        assert line["params"]["max_tokens"] == 300
-
-
-def test_gemini_lines_fit_its_types(tmp_path: Path) -> None:
-    types = pytest.importorskip("google.genai.types", reason=ABSENT)
-    for line in make(tmp_path, "gemini-batch"):
-        assert list(line) == ["key", "request"]
-        request = line["request"]
-        assert request["generationConfig"] == {"maxOutputTokens": 300}
-        assert set(request) <= {"contents", "systemInstruction", "tools", "generationConfig"}
-        for content in [*request["contents"], request["systemInstruction"]]:
-            types.Content.model_validate(content)
-        for tool in request["tools"]:
-            types.Tool.model_validate(tool)
-        types.GenerationConfig.model_validate(request["generationConfig"])
-
-
 def test_finetuning_lines_end_with_the_answer(tmp_path: Path) -> None:
     made = make(tmp_path, "chat-finetune")
     assert [line["messages"][-1] for line in made] == [
@@ -110,11 +48,27 @@ def test_finetuning_lines_end_with_the_answer(tmp_path: Path) -> None:
     assert summary.failures == 1
 
 
+def test_a_lone_surrogate_in_an_answer_is_a_bad_row(tmp_path: Path) -> None:
+    """The reader of such a file refuses all of it; prompts have none, an answer comes as it is."""
+    rows = [{**ROWS[0], "answer": "So \ud83d."}, ROWS[1]]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    summary = run_batch(tmp_path / "in.jsonl", tmp_path / "out.jsonl", Job(PromptBuilder(4000), "chat-finetune"),
+                        Options(workers=0))
+    assert (summary.failures, summary.payloads) == (1, 1)
+    (dead,) = read(tmp_path / "out.dead.jsonl")
+    assert "a lone surrogate in what would be sent" in dead["error"]["message"]
+    assert len(read(tmp_path / "out.labels.jsonl")) == 1
+
+
 @pytest.mark.parametrize(("builder", "form", "more", "message"), [
     (PromptBuilder(1000), "openai-batch", {}, "needs the name of a model"),
     (PromptBuilder(1000), "anthropic", {}, "did you mean 'anthropic-batch'"),
     (PromptBuilder(1000), "openai-batch", {"model": "m", "endpoint": "completions"}, "endpoint"),
     (PromptBuilder(Window(1000, answer=0)), "anthropic-batch", {"model": "m"}, "needs a limit"),
+    (PromptBuilder(1000), "vllm-batch", {"model": "m", "endpoint": "responses"}, "no other than chat, got responses"),
+    (PromptBuilder(1000), "anthropic-batch", {"model": "m", "endpoint": "responses"}, "no other than chat"),
+    (PromptBuilder(1000).with_tools([{"type": "web_search"}]), "vllm-batch", {"model": "m"}, "has functions only"),
+    (PromptBuilder(1000).with_tools([{"type": "web_search"}]), "chat-finetune", {}, "has functions only"),
 ])
 def test_what_would_make_every_row_fail_is_an_error_at_once(
     builder: PromptBuilder, form: str, more: dict[str, Any], message: str

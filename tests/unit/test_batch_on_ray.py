@@ -145,6 +145,12 @@ def test_a_cluster_of_its_own_is_local_and_bounded(source: Path, tmp_path: Path,
     assert stub.options["_system_config"] == {"task_oom_retries": 3}
 
 
+def test_no_worker_is_none_and_leaves_nothing(source: Path, tmp_path: Path, stub: Stub) -> None:
+    with pytest.raises(OptionError, match="Ray needs at least one"):
+        run_divided(source, tmp_path / "out.jsonl", JOB, Options(workers=0), size=1, engine=ray_engine())
+    assert [one.name for one in tmp_path.iterdir()] == ["in.jsonl"]
+
+
 def test_what_crashed_is_done_by_this_computer(source: Path, tmp_path: Path, stub: Stub) -> None:
     stub.fate = {2: stub.exceptions.WorkerCrashedError("gone"), 5: stub.exceptions.OutOfMemoryError("gone")}
     run_divided(source, tmp_path / "out.jsonl", JOB, Options(workers=1), size=1, engine=ray_engine())

@@ -1,4 +1,4 @@
-"""Rows of a batch: fifteen and more kinds of bad ones, ids, columns, and reading in chunks."""
+"""Rows of a batch: what a row may be, ids, columns, and reading in chunks. The bad ones: test_batch_bad_rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bad_rows import GOOD, good
 
 from promptpack.batch import Columns, Job, Options, run_batch
 from promptpack.batch.chunks import ROWS, read_lines
@@ -16,91 +17,24 @@ from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, SourceError
 from promptpack.source import Source
 
-GOOD = {"question": "How long?", "sources": [{"id": "a", "text": "For 30 days."}]}
-
-
-def good(id_: Any, **more: Any) -> bytes:
-    return json.dumps({"id": id_, **GOOD, **more}).encode()
-
-
-BAD: dict[str, tuple[bytes, str]] = {
-    "broken JSON": (b'{"id": "x", oops', "broken JSON at column"),
-    "cut off": (good("x")[:-4], "broken JSON"),
-    "an empty line": (b"", "an empty line"),
-    "white space": (b" \t", "an empty line"),
-    "not an object": (b"[1, 2]", "expected an object"),
-    "null": (b"null", "expected an object"),
-    "not UTF-8": (b'{"id": "\xff\xfe"}', "not UTF-8 (byte 8)"),
-    "NaN": (good("x").replace(b'"a"', b"NaN"), "NaN is no JSON number"),
-    "infinity": (good("x").replace(b'"a"', b"-Infinity"), "-Infinity is no JSON number"),
-    "a score beyond numbers": (good("x").replace(b'"id": "a"', b'"id": "a", "score": 1e999'), "score"),
-    "nested too deep": (b"[" * 90_000, "nested too deep"),
-    "a number too long": (b'{"id": ' + b"9" * 5000 + b"}", "too long"),
-    "no question": (b'{"id": "x", "sources": ["a"], "query": "Why?"}', "question: the row has no such column"),
-    "no sources": (b'{"id": "x", "question": "Why?"}', "sources: the row has no such column"),
-    "nothing to ask": (b'{"id": "x", "question": null, "sources": []}', "nothing to ask"),
-    "a question of the wrong type": (good("x", question=7), "question: expected a text, got 7"),
-    "sources of the wrong type": (good("x", sources="a text"), "sources: expected a list"),
-    "a source without text": (good("x", sources=[{"id": "a"}]), "sources[0]: there is no text"),
-    "a source of the wrong type": (good("x", sources=[7]), "sources[0]"),
-    "an id of the wrong type": (good(["x"]), "id: expected a text"),
-    "an empty id": (good(""), "id: expected a text"),
-    "a history of the wrong type": (good("x", history={"role": "user"}), "history: expected a list"),
-    "a role that is none": (good("x", history=[{"role": "king", "content": "Hi"}]), "role"),
-    "a required source that is too large": (
-        good("x", sources=[{"id": "a", "text": "word " * 9000, "required": True}]), "do not fit the window"),
-    "a question that is too large": (good("x", question="word " * 9000), "do not fit the window"),
-    "an id that came before": (good("before"), "id: 'before' names row 1, too"),
-    "a number that came before as text": (good(7), "id: '7' names row 2, too"),
-    "a row that is too large": (good("x", padding="x" * 200_000), "the most is 100,000"),
-}
-
-
-def test_bad_rows_of_every_kind_go_to_the_dead_letters_and_all_others_are_delivered(tmp_path: Path) -> None:
-    """One bad row must cost nothing but itself, and say where it is and why."""
-    lines = [good("before"), good("7")]
-    for number, (data, _) in enumerate(BAD.values()):
-        lines += [data, good(f"good-{number}")]
-    (tmp_path / "in.jsonl").write_bytes(b"\n".join(lines))
-    job = Job(PromptBuilder(2000, counter="words"))
-    summary = run_batch(tmp_path / "in.jsonl", tmp_path / "out.jsonl", job, Options(workers=0, largest_row=100_000))
-    made = [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert made == ["before", "7", *(f"good-{number}" for number in range(len(BAD)))]
-    dead = [json.loads(line) for line in (tmp_path / "out.dead.jsonl").read_text().splitlines()]
-    assert summary.failures == len(dead) == len(BAD)
-    assert summary.rows == len(lines)
-    offset = 0
-    told = {one["line"]: one for one in dead}
-    for number, line in enumerate(lines, 1):
-        if number in told:
-            kind, (data, reason) = list(BAD.items())[(number - 3) // 2]
-            assert reason in told[number]["error"]["message"], kind
-            assert told[number]["offset"] == offset, kind
-            assert len(told[number]["error"]["message"]) < 2100
-            if "row" in told[number]:
-                assert told[number]["row"].encode() == data
-            elif "row_base64" in told[number]:
-                import base64
-
-                assert base64.b64decode(told[number]["row_base64"]) == data
-            else:
-                assert told[number]["bytes"] == len(line) + 1
-        offset += len(line) + 1
-
 
 def test_a_row_that_fails_for_a_foreign_reason_is_a_bad_row(tmp_path: Path) -> None:
-    """What a user's callable raises, `sys.exit` included, must not end the run."""
-    (tmp_path / "in.jsonl").write_bytes(b"\n".join([good("a"), good("b", question="exit"), good("c")]))
-    job = Job(PromptBuilder(2000, counter="words", escape=exits))
+    """What a user's callable raises must not end the run, nor what native code panics with: that is no Exception."""
+    (tmp_path / "in.jsonl").write_bytes(b"\n".join([good("a"), good("b", question="panic"), good("c")]))
+    job = Job(PromptBuilder(2000, counter="words", escape=panics))
     summary = run_batch(tmp_path / "in.jsonl", tmp_path / "out.jsonl", job, Options(workers=0))
-    assert summary.failed == {"SystemExit": 1}
+    assert summary.failed == {"PanicException": 1}
 
 
-def exits(text: str) -> Any:
+class PanicException(BaseException):  # as pyo3 calls it
+    """What Rust code raises."""
+
+
+def panics(text: str) -> Any:
     from markupsafe import Markup
 
-    if text == "exit":
-        raise SystemExit(5)
+    if text == "panic":
+        raise PanicException("index out of bounds")
     return Markup(text)
 
 

@@ -252,6 +252,15 @@ def test_a_rewritten_answer_is_a_text_that_survives_copies():
     assert type(text.upper()) is str
 
 
+@pytest.mark.parametrize("name", ["edits", "labels"])
+def test_what_a_rewritten_answer_knows_is_made_with_it(name):
+    """If it fails, a label map can be put on a text that it does not belong to, after the text was handed out."""
+    text = check("x [S9] [S1]").strip()
+    assert text.labels == {"S1": ("a",)}
+    with pytest.raises(AttributeError):
+        setattr(text, name, {})
+
+
 def test_sources_are_listed_by_first_use():
     """If it fails, the list below an answer has other numbers than the answer."""
     found = check("x [S3] y [S1, S3] z [S9]")

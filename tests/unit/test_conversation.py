@@ -300,3 +300,71 @@ def test_a_conversation_can_be_copied_and_pickled():
     for one in (copy.copy(chat), copy.deepcopy(chat), pickle.loads(pickle.dumps(chat))):
         assert one == chat
         assert one.answered("x").history == chat.answered("x").history
+
+
+MERGING = PromptBuilder(window=4_000, fields=("chunk", "page")).with_packing(dedup="merge", select="top")
+MANUAL = "Wash the filters with warm water. Switch off the pump first. Check gauge B, then the valve. Close the lid."
+
+
+def pieces(*spans: tuple[int, int], score: float = 2.0) -> list[Source]:
+    """Chunks of one document, cut at these characters, the first the best."""
+    return [
+        Source(
+            f"m{start}", MANUAL[start:end], score - rank / 100, document="manual", start=start, end=end,
+            metadata={"page": start // 40 + 1},
+        )
+        for rank, (start, end) in enumerate(spans)
+    ]
+
+
+@pytest.mark.parametrize("keep", ["found", "all"])
+def test_a_merged_passage_stays_in_its_place(keep):
+    """If it fails, with dedup="merge" the start of the prompt changes at every turn, and the option does nothing."""
+    chat = Conversation(MERGING, keep=keep)
+    first = chat.ask("One?", [*pieces((0, 50), (40, 90)), *hits(*"ab")])
+    assert first.sources[0].chunk_ids == ("m0", "m40")
+    chat = chat.answered("x")
+    second = chat.ask("Two?", [*hits(*"cba"), *pieces((0, 50), (40, 90), score=0.5)])
+    assert [one.chunk_ids for one in second.sources[:3]] == [one.chunk_ids for one in first.sources]
+    assert [one.label for one in second.sources[:3]] == [one.label for one in first.sources]
+    third = chat.answered("y", second).ask("Three?", [*pieces((0, 50), (40, 90), score=0.5), *hits(*"bca")])
+    for before, after in ((first, second), (second, third)):
+        same = int(re.search(r"of which ([\d,]+) start", after.report.notes[-1])[1].replace(",", ""))
+        assert same == sum(one.tokens for one in first.sources)
+        assert same <= after.diff_prefix(before).cached
+    assert "3 sources of the last turn stay" in second.report.notes[-1]
+
+
+@pytest.mark.parametrize("keep", ["found", "all"])
+def test_a_merged_passage_of_which_not_all_was_found_does_not_stay(keep):
+    """If it fails, a passage loses the half that was not found, under a label that stood for both."""
+    chat = Conversation(MERGING, keep=keep)
+    chat.ask("One?", [*pieces((0, 50), (40, 90)), *hits("a")])
+    second = chat.answered("x").ask("Two?", [*pieces((0, 50)), *hits(*"ab")])
+    assert [one.chunk_ids for one in second.sources if one.label == "S1"] == []
+    assert ("m0",) in second.labels.values()
+    assert "1 source of the last turn stays" in second.report.notes[-1]
+    assert ("1 more could not" in second.report.notes[-1]) == (keep == "all")
+
+
+def test_a_passage_that_becomes_another_one_does_not_stay_and_that_is_told():
+    """If it fails, the report says that a passage stays which has another text and another label."""
+    chat = Conversation(MERGING, keep="found")
+    first = chat.ask("One?", [*pieces((0, 50), (40, 90)), *hits("a")])
+    second = chat.answered("x").ask("Two?", [*pieces((0, 50), (40, 90), (85, 106)), *hits("a")])
+    assert {one.chunk_ids for one in second.sources} == {("a",), ("m0", "m40", "m85")}
+    assert second["S3"].text == MANUAL
+    assert "1 source of the last turn stays" in second.report.notes[-1]
+    assert "1 more could not" in second.report.notes[-1]
+    only = chat.answered("x", first).ask("Two?", pieces((0, 50), (40, 90), (85, 106)))
+    assert only.report.notes[-1].startswith("keep=found: no source of the last turn stays; 1 more could not")
+
+
+def test_pages_and_reranked_scores_promise_no_cached_start_too_much():
+    """If it fails, the report counts on a start that another best chunk or other pages have changed."""
+    chat = Conversation(MERGING, keep="found")
+    first = chat.ask("One?", pieces((0, 50), (40, 90)))
+    second = chat.answered("x").ask("Two?", pieces((40, 90), (0, 50)))
+    assert second.sources[0].label == "S1"
+    assert "0 start" in second.report.notes[-1]
+    assert first.sources[0].attributes["page"] == "1-2"

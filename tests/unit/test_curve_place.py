@@ -64,13 +64,21 @@ def test_equal_sizes_under_the_illustrative_curve_give_the_fold_up_to_seven(n: i
     assert placed(ILLUSTRATIVE, [80] * n, gains(n)) == fold(range(n))
 
 
-def test_from_eight_on_the_second_place_of_the_illustrative_curve_beats_the_last() -> None:
+@pytest.mark.parametrize("n", [8, 9, 12, 20, 50])
+def test_from_eight_on_the_second_place_of_the_illustrative_curve_beats_the_last(n: int) -> None:
     """p(1.5/8) = 0.628 is above p(7.5/8) = 0.627: the higher start of the curve is wide enough for two."""
-    assert ILLUSTRATIVE(1.5 / 8) > ILLUSTRATIVE(7.5 / 8)
-    order = placed(ILLUSTRATIVE, [80] * 8, gains(8))
+    assert ILLUSTRATIVE(1.5 / n) > ILLUSTRATIVE((n - 0.5) / n)
+    order = placed(ILLUSTRATIVE, [80] * n, gains(n))
     assert order[:2] == [0, 1]
-    assert order[-1] == 2
-    assert use(ILLUSTRATIVE, order, [80] * 8, gains(8)) > use(ILLUSTRATIVE, fold(range(8)), [80] * 8, gains(8))
+    assert use(ILLUSTRATIVE, order, [80] * n, gains(n)) > use(ILLUSTRATIVE, fold(range(n)), [80] * n, gains(n))
+
+
+@pytest.mark.parametrize("n", range(2, 30))
+def test_where_the_fold_ends_does_not_hang_on_how_places_are_counted(n: int) -> None:
+    """By middles in tokens, (i + 0.5) / n, or by numbers, i / (n - 1): the second beats the last from eight on."""
+    by_tokens = ILLUSTRATIVE(1.5 / n) > ILLUSTRATIVE((n - 0.5) / n)
+    by_number = ILLUSTRATIVE(1 / (n - 1)) > ILLUSTRATIVE(1)
+    assert by_tokens == by_number == (n >= 8)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 13, 40])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 import pytest
 
@@ -13,13 +14,18 @@ from promptpack.escape.odd import is_quiet
 RULES = Rules(labels=LiveLabels(None))
 
 
+@cache  # a second for a million code points, and the same for each opener
+def quiet_characters() -> tuple[str, ...]:
+    return tuple(
+        char for char in map(chr, range(128, sys.maxunicode + 1, 1)) if (ord(char) < 0x3400 or ord(char) >= 0xA000)
+        and (ord(char) < 0x20000 or ord(char) >= 0xE0000) and not 0xAC00 <= ord(char) < 0xD7A4 and is_quiet(char)
+    )
+
+
 @pytest.mark.parametrize("after", ["/source_1>", "S1]", "lt;/source_1>", "|im_start|>", "sources>", "INST]"])
 def test_harmless_characters_open_nothing(after: str) -> None:
     """Every code point before every kind of opener's rest: quiet means that the full rule changes nothing."""
-    quiet = [
-        char for char in map(chr, range(128, sys.maxunicode + 1, 1)) if (ord(char) < 0x3400 or ord(char) >= 0xA000)
-        and (ord(char) < 0x20000 or ord(char) >= 0xE0000) and not 0xAC00 <= ord(char) < 0xD7A4 and is_quiet(char)
-    ]
+    quiet = quiet_characters()
     assert len(quiet) > 10_000
     text = " ".join(char + after for char in quiet)
     # An ASCII opener elsewhere makes the full rule look at the whole text.

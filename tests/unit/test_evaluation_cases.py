@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptpack import OptionError, PromptpackError, Source, SourceError
-from promptpack.evaluation.cases import Answer, Case, read_case, read_cases
+from promptpack.evaluation.cases import Answer, Case, read_case, read_cases, unread_fields
 
 CHUNKS = [{"id": "a", "text": "a lamp", "score": 0.2}, {"id": "b", "text": "a pot", "score": 0.9}]
 SHARED = (Source("a", "a lamp", 0.2), Source("b", "a pot", 0.9), Source("c", "a kettle", 0.1))
@@ -101,6 +101,32 @@ def test_a_case_that_cannot_be_read_is_named(item: Any, field: str) -> None:
     assert (caught.value.field, caught.value.index) == (field, 1)
     with pytest.raises(SourceError, match=r"^data\.jsonl: line 5: "):
         list(read_cases([good, item], places=["data.jsonl: line 2", "data.jsonl: line 5"]))
+
+
+@pytest.mark.parametrize(("item", "field", "meant"), [
+    ({"sources": CHUNKS, "key_point": ["x"]}, "key_point", "key_points"),
+    ({"sources": CHUNKS, "Key-Points": ["x"]}, "Key-Points", "key"),
+    ({"sources": CHUNKS, "relevent": ["a"]}, "relevent", "relevant"), ({"soruces": CHUNKS}, "soruces", "sources"),
+    ({"source": CHUNKS}, "source", "sources"), ({"sources": CHUNKS, "retreived": ["a"]}, "retreived", "retrieved"),
+    ({"sources": CHUNKS, "prediction": "x", "lables": {"S1": "a"}}, "lables", "labels"),
+    ({"sources": CHUNKS, "prediction": {"text": "x", "label": {"S1": "a"}}}, "label", "labels"),
+])
+def test_a_misspelt_field_is_an_error(item: Any, field: str, meant: str) -> None:
+    """If it fails, a measure is left out, or another answer is measured, because of a letter."""
+    shared = [Source("a", "x")]
+    with pytest.raises(SourceError, match=rf"^cases\[0\]: unknown field '{field}'; did you mean '{meant}") as caught:
+        read_case(item, sources=shared)
+    assert caught.value.field == field
+
+
+def test_other_fields_of_a_data_set_are_passed_over_and_counted() -> None:
+    """If it fails, a data set has to be rewritten before it can be used; or nobody sees what is not read."""
+    more = {"id": 1, "topic": "lamps", "source": "a web page", "question_id": 7, "reference_id": 8, "spam": None, 5: 6}
+    item = {"sources": CHUNKS, "query": "Why?", "spans": ["x"], "references": ["x"]}
+    assert read_case({**item, **more}) == read_case(item)
+    assert read_case({"source": "a web page", "query": "Why?"}, sources=[Source("a", "x")]).question == "Why?"
+    names = ("topic", "source", "question_id", "reference_id", "spam", "5")
+    assert unread_fields([item, {**item, **more}, "no case"]) == dict.fromkeys(names, 1)
 
 
 def test_an_answer_to_no_policy_is_named() -> None:

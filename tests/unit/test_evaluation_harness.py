@@ -231,6 +231,22 @@ def test_a_terminal_sees_the_progress(tmp_path: Path) -> None:
     assert row_of(done.stdout, "sources") == ["1", "4.0"]
 
 
+def test_the_command_says_once_what_it_does_not_read(tmp_path: Path) -> None:
+    """If it fails, a field that was meant to be measured by is left out in silence, or told for every line."""
+    data = tmp_path / "data.jsonl"
+    lines = [{**LINE, "topic": "a"}, {**LINE, "topic": "b", "author": "c"}, LINE]
+    data.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    done = run("eval", str(data), "-p", "fold")
+    assert done.exit_code == 0
+    said = f"{data}: fields that are not read, with the questions that have them: 'topic' (2), 'author' (1)\n"
+    assert done.stderr == said
+    data.write_text(json.dumps(LINE) + "\n" + json.dumps({"sources": ["x"], "key_pionts": ["x"]}), encoding="utf-8")
+    done = run("eval", str(data), "-p", "fold")
+    assert (done.exit_code, done.stdout) == (2, "")
+    told = f"Error: {data}: line 2: unknown field 'key_pionts'; did you mean 'key_points'?\n"
+    assert done.stderr.endswith(told)
+
+
 def test_the_command_gives_data(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(LINE) + "\n" + json.dumps({**LINE, "relevantIds": ["b", "a"]}) + "\n", encoding="utf-8")

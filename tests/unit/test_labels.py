@@ -7,6 +7,7 @@ import json
 import pickle
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -228,3 +229,10 @@ def test_what_went_in_can_change_later() -> None:
 def test_from_dict_refuses(data: object) -> None:
     with pytest.raises(OptionError, match=r"^labels: "):
         Labels.from_dict(data)  # type: ignore[arg-type]
+
+
+def test_the_prefix_of_a_label_is_told_in_one_place() -> None:
+    """If it fails, a label that is spelled otherwise one day is read in the old way somewhere."""
+    package = Path(__file__).parents[2] / "promptpack"
+    found = [path.name for path in package.rglob("*.py") if '.rstrip("0123456789")' in path.read_text(encoding="utf-8")]
+    assert found == ["labels.py"]

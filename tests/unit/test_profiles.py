@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from datetime import date
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from promptpack.profiles import (
     UNKNOWN_MARGIN,
     Profile,
     bare_name,
+    load_models,
     model_patterns,
     planned,
     profile,
@@ -141,6 +144,54 @@ def test_unknown_models_are_estimated_and_marked(model: str) -> None:
 def test_unknown_models_come_with_a_suggestion() -> None:
     with pytest.raises(OptionError, match=r"did you mean 'gpt-4o\*'"):
         required_profile("gtp-4o")
+
+
+@pytest.mark.parametrize(("model", "as_", "window"), [
+    ("gpt-4-o", "gpt-4o", 128_000), ("gpt4o-mini", "gpt-4o-mini", 128_000), ("gpt-4-1-mini", "gpt-4.1-mini", 1_047_576),
+    ("anthropic/claude-opus-4.8", "claude-opus-4-8", 1_000_000), ("Qwen/qwen2-5-7b", "qwen2.5-7b", 32_768),
+])
+def test_other_signs_between_the_parts_make_no_other_model(model: str, as_: str, window: int) -> None:
+    """If it fails, a wildcard gives the model another window: 8,192 for gpt-4-o, 200,000 for claude-opus-4.8."""
+    found = required_profile(model)
+    assert found == replace(required_profile(as_), model=model)
+    assert found.window == window
+
+
+@pytest.mark.parametrize(("model", "meant"), [
+    ("claude-sonet-5", "claude-sonnet-5"), ("claude-opsu-4-7", "claude-opus-4-7"), ("gpt-40-mini", "gpt-4o-mini"),
+    ("gpt-4-trubo-preview", "gpt-4-turbo-preview"), ("mistral-lagre-2411", "mistral-large-2411"),
+])
+def test_a_misspelt_name_is_not_taken_by_a_wildcard(model: str, meant: str) -> None:
+    """If it fails, a slip of the pen gives the window, the counter and the template of some other model, in silence."""
+    with pytest.raises(OptionError, match=f"did you mean '{meant}'"):
+        required_profile(model)
+    payload = PromptBuilder(4000, model=model).with_question("Why?").render()
+    assert not payload.budget.exact
+    assert f"the model '{model}' is not known (did you mean '{meant}'?)" in payload.report.notes[-1]
+
+
+@pytest.mark.parametrize("model", [
+    "gpt-4-0613", "gpt-4-0314", "llama-3-1b", "llama-3-2b", "qwen2-57b-a14b", "claude-sonnet-4.5", "claude-3.5-sonnet",
+    "deepseek-v3", "gpt-4", "o3-deep-research", "gemini-2.5-flash-lite", "gpt-4o-mini-tts", "claude-sonnet-4-20250514",
+])
+def test_real_names_are_no_misspellings(model: str) -> None:
+    """If it fails, a model that is sold under this name gets another row than the one that its pattern says."""
+    loaded = load_models()
+    found = next(row for row in loaded.rows if any(fnmatchcase(model, pattern) for pattern in row.match))
+    assert loaded.find(model) is found
+
+
+def test_what_fits_a_row_of_your_own_is_never_a_misspelling() -> None:
+    """If it fails, a fine-tune that is called gpt-40 cannot be used."""
+    mine = {"model": [{"match": ["gpt-40*", "claude-sonet*"], "window": 700, "counter": "words"}]}
+    for model in ("gpt-40-ours", "claude-sonet-5"):
+        assert required_profile(model, mine).window == 700
+
+
+@pytest.mark.parametrize("model", ["a-" * 128, "o" * 256, "-" * 256, "4o" * 128, "lo-" * 85, "\xe9-\ud800" * 80])
+def test_names_that_are_none_are_looked_up_all_the_same(model: str) -> None:
+    """If it fails, a name from outside ends in an error that is not the library's."""
+    assert load_models().find(model) is None
 
 
 @pytest.mark.parametrize("model", ["", "  ", 5, True, b"gpt-4o", ["gpt-4o"], object()], ids=lambda v: type(v).__name__)

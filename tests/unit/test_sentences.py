@@ -54,15 +54,12 @@ def test_ends(text: str, expected: list[str]) -> None:
 
 @pytest.mark.parametrize("seed", ['"a. ', ". ", "(", " \n", '"', "。「", "A. ", "1. ", "กข ", "\n# x", "“a. B” "])
 def test_growth_is_linear(seed: str) -> None:
-    """Eight times the text must not take sixty-four times as long; slack for a busy machine."""
+    """Eight times the text must not take sixty-four times as long; five tries, and slack for a busy machine."""
 
-    def best(n: int) -> float:
-        text, times = seed * n, []
-        for _ in range(5):
-            begin = time.process_time()
-            spans(text)
-            times.append(time.process_time() - begin)
-        return min(times)
+    def taken(n: int) -> float:
+        text, begin = seed * n, time.process_time()
+        spans(text)
+        return time.process_time() - begin
 
-    best(10)
-    assert best(16000) < 30 * max(best(2000), 1e-4)
+    taken(10)
+    assert any(taken(16000) < 30 * max(taken(2000), 1e-4) for _ in range(5))

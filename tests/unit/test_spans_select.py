@@ -11,13 +11,15 @@ from promptpack import Payload, PromptBuilder
 from promptpack.errors import OptionError
 from promptpack.packing import Packing, pack
 from promptpack.packing.spans import Spans
+from promptpack.packing.spans_parts import joined
 from promptpack.source import Source
 
 FILLER = "Our shops are open from nine to five on every working day of the week."
 FEE = "The fee for a late payment of an invoice is five euros for each day."
 AFTER = "It is charged together with the next invoice that a customer gets."
 OTHER = "Parcels are sent by ordinary post, and arrive after three or four days."
-SPANS = Packing(select="spans", place="best_first")
+BARE = Spans(edges=False)  # the marks at the edges are tested in test_spans_context
+SPANS = Packing(select=BARE, place="best_first")
 QUESTION = "What is the fee for a late payment?"
 
 
@@ -136,7 +138,7 @@ def test_a_scorer_of_sentences():
         asked.append((question, list(sentences)))
         return [float("ordinary post" in one) for one in sentences]
 
-    packing = Packing(select=Spans(scorer, weight=20.0), place="best_first")
+    packing = Packing(select=Spans(scorer, weight=20.0, edges=False), place="best_first")
     packed = pack(HITS[:1], words(OTHER), packing=packing, question="How do they come?")
     assert [one.text for one in packed] == [OTHER]
     assert asked == [("How do they come?", [FILLER, OTHER, FEE, AFTER])]
@@ -246,7 +248,7 @@ def test_the_builder_sends_runs_that_fit():
     cut = [one for one in payload.sources if one.ranges]
     assert cut
     for one in cut:
-        assert one.text == "".join(one.source.text[start:end] for start, end in one.ranges)
+        assert one.text == joined(one.source.text, one.ranges)
         assert one.text in payload.text
     assert any(FEE in one.text for one in payload.sources)
     assert f"characters {cut[0].ranges[0][0]}-{cut[0].ranges[0][1]} of {len(cut[0].source.text)}" in payload.explain()

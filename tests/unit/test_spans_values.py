@@ -90,9 +90,10 @@ def test_features_by_hand():
     ]
     found = features(ranked, [["Late fee is 5 euros."], ["Cats sleep."]], "late fee?")
     assert found.matched
-    score, title, links, words, pairs, digits = found.rows[0][0]
-    assert (score, title, links, words, pairs, digits) == (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
-    assert found.rows[1][0] == (-2.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert dict(zip(FEATURES, found.rows[0][0], strict=True)) == {
+        "score": 0.0, "title": 0.0, "links": 0.0, "words": 1.0, "pairs": 1.0, "digits": 1.0, "dated": 0.0,
+    }
+    assert found.rows[1][0] == (-2.0, *[0.0] * 6)
 
 
 def test_a_question_without_known_words_tells_nothing():

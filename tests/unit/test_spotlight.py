@@ -7,7 +7,9 @@ import re
 
 import pytest
 
-from promptpack import OptionError, PromptBuilder, TemplateSet
+from promptpack import OptionError, PromptBuilder, TemplateSet, spotlight
+from promptpack.environment import Compiled
+from promptpack.errors import TemplateRenderError
 from promptpack.escape.names import with_suffix
 from promptpack.spotlight import LETTERS, Spotlight
 from promptpack.templates import template_names
@@ -138,3 +140,48 @@ def test_untrusted_text_never_stands_in_a_system_message(level: str) -> None:
         if message.role in ("system", "developer"):
             assert "MARK" not in message.text
             assert "marked-id" not in message.text
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_a_set_is_compiled_once_for_all_suffixes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure costs some 10 ms for each payload, or writes another payload than the set with that suffix in it."""
+    templates = TemplateSet.named(name)
+    plain = templates.compiled()
+    if not (plain.names or plain.numbered):
+        return
+    many = [builder(template=name).with_question(f"Why {n}?").with_system("Be brief.") for n in range(3)]
+    many.append(many[0].add_history([("user", "a"), ("assistant", "b")]))
+    shared = [one.render().to_dict() for one in many]
+    spotlight.spotlit.cache_clear()
+    monkeypatch.setattr(spotlight, "_marked", lambda templates: None)  # the way of sets that do more than print
+    assert [one.render().to_dict() for one in many] == shared
+    monkeypatch.undo()
+    compiled: list[str] = []
+    spotlight.spotlit.cache_clear()
+    monkeypatch.setattr(Compiled, "_compile", lambda self, file, text: compiled.append(file))
+    assert [one.render().to_dict() for one in many] == shared
+    assert compiled == []
+
+
+@pytest.mark.parametrize("source", [
+    "{% raw %}<part>{% endraw %}{{ text }}</part>", "{% set x %}<part>{% endset %}{{ x | upper }}{{ text }}</part>",
+    "{% set spotlight_suffix = 'x' %}<part>{{ text }}</part>",
+])
+def test_a_set_that_does_more_than_print_is_marked_too(source: str) -> None:
+    """A failure prints the stand-in for the suffix, or loses it."""
+    user = "<all>{{ sources }}</all>\n{{ question }}"
+    text = builder(template=TemplateSet.from_string(user, source=source)).render().messages[-1].text
+    suffix = re.search(r"<all-([a-z]{6})>", text)
+    assert suffix
+    assert text.upper().count(f"PART-{suffix[1].upper()}>") == 4
+    assert "{{" not in text
+
+
+def test_an_untrusted_set_is_compiled_once_too_and_cannot_name_the_suffix() -> None:
+    """A failure lets a set from outside print the suffix where it likes, which nobody is to know."""
+    user = "<all>\n{{ sources }}\n</all>\n{{ question }}"
+    templates = TemplateSet.untrusted(user=user, source="<part>{{ text }}</part>")
+    text = builder(template=templates).render().messages[-1].text
+    assert len(set(re.findall(r"</?(?:all|part)-([a-z]{6})>", text))) == 1
+    with pytest.raises(TemplateRenderError, match="spotlight_suffix"):
+        builder(template=TemplateSet.untrusted(user=user + "{{ spotlight_suffix }}")).render()
