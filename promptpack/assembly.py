@@ -121,6 +121,10 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
             packed = packed_into(room)
             placed, late = packed.sources, []
     step("measure", {"tokens": draft.tokens, "late": len(late)})
+    if not draft.sources and sources:
+        notes.append(f"no source is sent, of {len(sources):,} that came in (see dropped)")
+    elif not sources and question is None:
+        notes.append("neither a source nor a question came in; a builder never changes, each call returns a new one")
     if require_sources and not placed:
         raise _no_source(len(content.sources), [*empty, *packed.dropped, *late])
     draft = replace(draft, escaped=(*draft.escaped, *edits)) if edits else draft

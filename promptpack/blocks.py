@@ -70,6 +70,8 @@ class Blocks:
         if meter is not None and meter.additive and not self.whole:
             least = max(1, meter.fixed(1))
             self._widest = min(self._widest, self.labels.highest + room // least + 1)
+        if meter is None and not getattr(self.counter, "floors_words", False):
+            self._bound = None  # a template that looks into a text may trim or wrap it
         if self.escaping.custom is None and not isinstance(self.counter, CallableCounter):  # those may change
             known = self.labels.prefix, *self._known.items()
             self._notes = Notes(self.fields, self.compiled, self.counter, self.escaping.rules, self._widest, known)
@@ -232,8 +234,9 @@ class Blocks:
         least = self._bound(text, limit)
         if least <= limit < least + _AROUND:
             made = self._looked.get(id(source)) or self._look(source)
-            if made.form.meter is not None and made.form.columnar and made.text is source.text:
-                least += made.form.meter({**made.values, "text": ""}, self._assumed(source), -1)
+            meter = made.form.meter if made.form.columnar and made.text is source.text else None
+            if meter is not None and meter.alone(text):  # a slash may join what is before it, and cost nothing
+                least += meter({**made.values, "text": ""}, self._assumed(source), -1)
         return least
 
     def narrowed(self, ready: Sequence[Ready], numbers: Sequence[int]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ def batch(
     from promptpack.batch.tally import checked_price
 
     price = checked_price(price)
-    parts = dict(_pair(one) for one in columns)
+    parts = _parts(columns)
     builder = _builder(model, models, **prompt)
     chosen = form or ("parquet" if target != "-" and codec_of(target) == "arrow" else "payload")
     job = Job(builder, chosen, model=model, columns=Columns.of(parts), endpoint=endpoint)
@@ -91,9 +91,9 @@ def batch(
         largest_row=max_row_bytes,
     )
     divided = _divided(source, target, engine, ray_address, shard_size, workers)
+    left = Path(dead) if dead else beside_name(Path(target), "dead")
     if finished_before(target, options):
         click.echo(f"{target} is complete; there is nothing to go on with", err=True)
-        left = Path(dead) if dead else beside_name(Path(target), "dead")
         sys.exit(3 if on_error == "dead-letter" and left.exists() else 0)
     again = "" if target == "-" else "; the same command goes on" if divided else "; --resume goes on"
     signal.signal(signal.SIGTERM, lambda *_: _interrupt())
@@ -111,10 +111,13 @@ def batch(
         click.echo(f"stopped{again}", err=True)
         sys.exit(1)
     except (RowError, StoppedError) as error:
-        click.echo(f"Error: {error}{again}", err=True)
+        past = ", and past such a row with --on-error dead-letter" if again and isinstance(error, RowError) else ""
+        click.echo(f"Error: {error}{again}{past}", err=True)
         sys.exit(1)
     if not quiet:
         _tell(summary, price)
+        if summary.failures and on_error == "dead-letter" and left.is_file():
+            click.echo(f"bad rows, with the reason of each: {left}", err=True)
         size = Path(target).stat().st_size if not split and Path(target).is_file() else None
         if size is not None and (told := beyond(job.kind, summary.payloads, size)):
             click.echo(f"Warning: {told}; --split writes several", err=True)
@@ -151,6 +154,16 @@ def _interrupt() -> None:
 def _tell(summary: Summary, price: float | None) -> None:
     for line in summary.lines(price):
         click.echo(line, err=True)
+
+
+def _parts(columns: tuple[str, ...]) -> dict[str, str]:
+    """Return the columns by part; OptionError for a part that is named twice."""
+    found: dict[str, str] = {}
+    for part, name in map(_pair, columns):
+        if part in found:
+            raise OptionError(f"--column: {part} is named twice, {found[part]} and {name}", name="column", given=name)
+        found[part] = name
+    return found
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -206,10 +219,10 @@ def batch_verify(results: str, payloads: str, output: str | None, min_support: f
     from promptpack.batch.verify import Verified, verify_results
 
     totals = Verified()
+    fresh = _fresh(output, results, payloads)
     found = verify_results(
         results, payloads, min_support=min_support, totals=totals, stdin=sys.stdin.buffer
     )
-    fresh = Path(f"{output}.part") if output and output != "-" else None
     try:
         with ExitStack() as stack:
             stream = sys.stdout.buffer if fresh is None else stack.enter_context(fresh.open("wb"))
@@ -225,9 +238,33 @@ def batch_verify(results: str, payloads: str, output: str | None, min_support: f
         if isinstance(error, BrokenPipeError | PromptpackError):
             raise
         raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
+    finally:
+        if fresh is not None:  # where it did not become the output
+            with suppress(OSError):
+                fresh.unlink()
     if not quiet:
         for told in totals.lines():
             click.echo(told, err=True)
     sys.exit(0 if totals.fine else 3)
 
 
+def _fresh(output: str | None, *inputs: str) -> Path | None:
+    """Return where the output is written until it is whole; None for standard output.
+
+    OptionError for one that is an input: an answer that was paid for would be written over.
+    """
+    from promptpack.batch.codecs import codec_of
+    from promptpack.batch.outputs import check_plain
+
+    if not output or output == "-":
+        return None
+    check_plain(Path(output))
+    for one in inputs:
+        if one != "-" and Path(one).resolve() == Path(output).resolve():
+            raise OptionError(f"output: {output} is read, too; name another file", name="output", given=output)
+    if codec_of(output) != "plain":
+        raise OptionError(
+            f"output: {output} has the ending of another form, and plain lines are written; name a .jsonl file",
+            name="output", given=output,
+        )
+    return Path(f"{output}.part")

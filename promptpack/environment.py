@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import threading
 import unicodedata
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -69,6 +70,7 @@ class Compiled:
         self._shapes: dict[tuple[str, tuple[Any, ...]], Shape | None] = {}
         self._begun = first_parts(self.names, self.numbered)
         self._blocks, self._frames, self._seams = Seams(), set[Shape](), Seams()
+        self._learning = threading.Lock()  # what two threads learn at the same time must both be known
 
     def valued(self, values: Mapping[str, str]) -> Compiled:
         """Return this set with values for the names in `own`: the code is shared, what was learned of it is not."""
@@ -92,13 +94,15 @@ class Compiled:
     def shape(self, name: str, key: tuple[Any, ...], context: Callable[[], Mapping[str, Any]]) -> Shape | None:
         """Return the shape of a file for a context of holes (cached by `key`); None where it has none."""
         if not self._plain[name]:
-            self._seams = Seams(False)
+            with self._learning:
+                self._seams = Seams(False)
             return None
         slot = (name, key)
         known = self._shapes  # replaced, never emptied: another thread may be about to read
         if slot not in known:
             found = learn(self._templates[name], context())
-            self._look_at_seams(name, found)
+            with self._learning:
+                self._look_at_seams(name, found)
             if len(known) > 4096:  # as many combinations of fields as anybody has
                 known = self._shapes = {}
             known[slot] = found

@@ -71,6 +71,8 @@ class Form:
     ) -> list[int | None]:
         """Return what the texts cost, their line breaks included; None for those that have to be looked at closely."""
         found: list[int | None] = list(map(self.texts.table.get, texts))
+        if not {str}.issuperset(map(type, texts)):  # a text of a type of its own may print another one than it equals
+            found = [cost if type(text) is str else None for text, cost in zip(texts, found, strict=True)]
         meter = self.meter
         if None in found and meter is not None:
             at = [
@@ -155,6 +157,7 @@ class Forms:
     def _texts(self, meter: Meter | None) -> Memo:
         """Return the memo of texts that all forms share in which a text stands the same way."""
         key = meter.body("") if meter is not None else ""
-        alike = (form for form in self._made.values() if (form.meter.body("") if form.meter else "") == key)
+        made = list(self._made.values())  # in one go: another thread may be about to add a form
+        alike = (form for form in made if (form.meter.body("") if form.meter else "") == key)
         found = next(alike, None)
         return Memo() if found is None else found.texts

@@ -43,7 +43,8 @@ def read_sources(items: Iterable[Any], *, first: int = 0) -> Iterator[Source]:
     """
     if isinstance(items, str | bytes | Mapping | Set | Source) or not isinstance(items, Iterable):
         raise SourceError(
-            f"sources: expected an iterable of sources, got {kind_of(items)}; one source goes into a list",
+            f"sources: expected an iterable of sources, got {kind_of(items)}; one source goes into a list, "
+            "and the whole answer of a store through promptpack.adapters",
             field="sources",
         )
     for index, item in enumerate(items, first):

@@ -41,10 +41,11 @@ def test_every_promise_of_the_readme_has_a_test() -> None:
 
 
 def test_every_recipe_of_the_readme_has_a_test() -> None:
-    headings = re.findall(r"^(\*\*[^*]+\.\*\*)", README.split("## Recipes")[1].split("## Measured")[0], re.M)
+    headings = re.findall(r"^### (.+)$", README.split("## Recipes")[1].split("## Measured")[0], re.M)
     assert len(headings) >= 10
     for heading in headings:
-        assert any(claim.startswith(heading) for claim, _ in ROWS), heading
+        assert any(claim.startswith(f"**{heading}.**") for claim, _ in ROWS), heading
+        assert f"](#{re.sub('[^a-z0-9 -]', '', heading.lower()).replace(' ', '-')})" in README, f"{heading}: not in the index"
 
 
 def test_every_limit_of_the_readme_has_a_test_or_the_reason_why_not() -> None:
@@ -59,4 +60,4 @@ def test_every_limit_of_the_readme_has_a_test_or_the_reason_why_not() -> None:
 def test_claims_promise_nothing_that_the_readme_does_not() -> None:
     for claim, _ in ROWS:
         if claim.startswith("**"):
-            assert claim.split("**")[1] in README, claim
+            assert claim.split("**")[1].removesuffix(".") in README, claim

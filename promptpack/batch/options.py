@@ -62,6 +62,11 @@ class Options:
         worker_count(self.workers)
         if self.on_error not in ON_ERROR:
             raise OptionError.unknown("on_error", self.on_error, ON_ERROR)
+        if self.on_error == "skip" and self.dead is not None:
+            raise OptionError(
+                f"dead: on_error is skip, which writes no dead letters, got {quote(self.dead, 200)}", name="dead",
+                given=self.dead,
+            )
         if self.resume and self.restart:
             raise OptionError("resume, restart: only one of the two", name="resume", given=True)
         if isinstance(self.largest_row, bool) or not isinstance(self.largest_row, int) or self.largest_row < 1:

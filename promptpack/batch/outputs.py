@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from promptpack.batch.codecs import codec_for
 from promptpack.batch.job import Done, Made
 from promptpack.batch.journal import State, sync_folder
-from promptpack.errors import OptionError, PromptpackError
+from promptpack.errors import OptionError, PromptpackError, quote
 
 _ENDINGS = (".gz", ".zst", ".zstd")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -60,6 +60,19 @@ def beside_name(out: Path, what: str) -> Path:
     for ending in (*_ENDINGS, ".jsonl", ".parquet", ".pq", ".json", ".ndjson"):
         stem = stem.removesuffix(ending)
     return out.with_name(f"{stem or out.name}.{what}.jsonl")
+
+
+def check_plain(path: Path) -> None:
+    """OptionError for what a finished file cannot take the place of: a device, a pipe, a name of an open file.
+
+    Files appear by being renamed, and a rename onto /dev/null would replace that for everybody.
+    """
+    device = path.parent in (Path("/dev"), Path("/dev/fd")) or path.parts[:2] == ("/", "proc")
+    if device or (path.exists() and not path.is_file() and not path.is_dir()):
+        raise OptionError(
+            f"output: {quote(str(path), 200)} is no plain file, and a finished one takes its place; - is standard "
+            "output", name="output", given=str(path),
+        )
 
 
 def staged(path: Path) -> Path:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import sqlite3
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from promptpack.batch.job import Done, Job, Lost, Made
 from promptpack.batch.journal import Journal, State, digest, identity
 from promptpack.batch.listing import Listing, repeated
 from promptpack.batch.options import Options, RowError, StoppedError
-from promptpack.batch.outputs import Lock, Outputs, Plan, beside_name, complete
+from promptpack.batch.outputs import Lock, Outputs, Plan, beside_name, check_plain, complete
 from promptpack.batch.seen import Seen
 from promptpack.batch.shard import Shard
 from promptpack.batch.tally import Summary
@@ -66,7 +67,8 @@ def _run(
         stack.callback(seen.close)
         if not state.finished:
             state = _work(shard, job, plan, chosen, journal, state, seen, watch)
-        complete(plan, state)
+        with _written(plan, state):
+            complete(plan, state)
         seen.close()
         seen.remove()
         if journal is not None:
@@ -131,6 +133,9 @@ def plan_of(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
             "split: parts are plain files, which is what providers take; name an output that is neither compressed "
             "nor Parquet nor standard output", name="split", given=True,
         )
+    for one in (out, beside, dead):
+        if one is not None:
+            check_plain(one)
     paths = [one.resolve() for one in (out, beside, dead) if one is not None]
     if shard.path != "-":
         paths.append(Path(shard.path).resolve())
@@ -210,16 +215,18 @@ def _work(
 
     def commit() -> None:
         if journal is not None:
-            outputs.sync()
-            seen.commit()
-            journal.write(state)
+            with _written(plan, state):
+                outputs.sync()
+                seen.commit()
+                journal.write(state)
 
     try:
         for chunk, found in results:
-            done = without_repeated(job, seen, found)
-            if options.on_error == "raise":
-                _raise_first(done)
-            outputs.write(done, _dead(chunk, done) if plan.dead is not None else [])
+            with _written(plan, state):
+                done = without_repeated(job, seen, found)
+                if options.on_error == "raise":
+                    _raise_first(done)
+                outputs.write(done, _dead(chunk, done) if plan.dead is not None else [])
             state = _after(state, chunk, done, outputs)
             if watch is not None:
                 watch(state, total)
@@ -241,6 +248,21 @@ def _work(
                 seen.close()
                 seen.remove()
     return state
+
+
+@contextmanager
+def _written(plan: Plan, state: State) -> Iterator[None]:
+    """StoppedError where what is written finds no room; a reader that went away is another matter."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise StoppedError(
+            f"stopped after {state.rows:,} rows: {plan.out or 'standard output'}: cannot be written: {why}",
+            rows=state.rows,
+        ) from error
 
 
 def without_repeated(job: Job, seen: Seen | Listing, done: Done) -> Done:

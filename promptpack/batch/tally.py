@@ -122,7 +122,8 @@ class Summary:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.failed.items()))
         came, tokens = self.came
         found = [
-            f"{self.rows:,} rows: {self.payloads:,} payloads, {self.failures:,} failed" + (f" ({kinds})" * bool(kinds)),
+            f"{self.rows:,} row{'s' * (self.rows != 1)}: {self.payloads:,} payload{'s' * (self.payloads != 1)}, "
+            f"{self.failures:,} failed" + (f" ({kinds})" * bool(kinds)),
         ]
         found.append(
             f"tokens: {self.tokens:,} to send (largest payload {self.largest:,}), {self.kept:,} of them in "

@@ -95,7 +95,8 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
         _sent(one.source.document, [text[a:b] for a, b in units(text)], repeats)
     for k in sorted(first):
         _sent(pool[k].source.document, texts[k], repeats)
-        choice.take(replace(pool[k], value=sum(values[k])), pool[k].text, choice.prices.whole(pool[k]))
+        value = min(1.0, sum(values[k]))
+        choice.take(replace(pool[k], value=value), pool[k].text, choice.prices.whole(pool[k]))
     rest = [k for k in range(len(pool)) if k not in first]
     worth = counted(
         [values[k] for k in rest], [texts[k] for k in rest], [pool[k].source.document for k in rest], repeats
@@ -169,6 +170,7 @@ def _take(runs: Sequence[Runs], choice: Choice) -> None:
                 choice.refuse(candidate, DropReason.NOT_SELECTED, why)
             continue
         ranges = run.ranges(at)
-        choice.take(replace(candidate, value=run.value(*at) / SCALE), run.text(at), run.cost(at))
+        value = min(1.0, run.value(*at) / SCALE)  # units are rounded one by one
+        choice.take(replace(candidate, value=value), run.text(at), run.cost(at))
         if ranges != ((0, len(candidate.text)),):
             choice.ranges[candidate.index] = ranges

@@ -24,7 +24,9 @@ class BaseCounter(ABC):
     Raises SourceError where the text is no text.
     """
 
-    floors_words = False  # whether `floor` goes by words and the stops behind them alone, which escaping keeps
+    # Whether `floor` goes by words and the stops behind them alone: pieces that stay as many where a text is escaped,
+    # or written as the inside of a JSON string (there a break is no white space any more, but begins a piece).
+    floors_words = False
 
     __slots__ = ("__weakref__", "_known", "_lock", "_memo", "additive", "exact", "name", "uniform_digits")
 

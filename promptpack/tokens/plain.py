@@ -13,8 +13,6 @@ class Words(BaseCounter):
     3
     """
 
-    floors_words = True
-
     __slots__ = ()
 
     def __init__(self) -> None:

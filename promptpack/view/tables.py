@@ -113,19 +113,32 @@ def _budget(budget: Budget, parts: Sequence[Part]) -> Table:
 
 
 def _sources(payload: Payload, listed: int | None) -> Table:
-    """Return a row for each source; what of its text is sent has a column where that is not the whole of all."""
+    """Return a row for each source; what of its text is sent has a column where that is not the whole of all.
+
+    Runs of sentences are placed by what they are worth for the question, so that their order by that is told, too.
+    """
     parts = [sent_part(one) for one in payload.sources[:listed]]
     table = Table(title=f"{_many(len(payload.sources), 'source')}, in prompt order", title_justify="left")
     some = any(parts)
-    names = ("label", "region", "rank", "tokens", *(("characters sent",) if some else ()), "chunks")
+    best = sorted(payload.sources, key=lambda one: (-one.value, one.rank)) if _by_worth(payload) else []
+    worth = {one.label: place for place, one in enumerate(best, 1)}
+    names = (
+        "label", "region", "rank", *(("by worth",) if best else ()), "tokens",
+        *(("characters sent",) if some else ()), "chunks",
+    )
     for name in names:
-        table.add_column(name, justify="right" if name in ("rank", "tokens") else "left", overflow="fold")
+        table.add_column(name, justify="right" if name in ("rank", "by worth", "tokens") else "left", overflow="fold")
     for one, sent in zip(payload.sources[:listed], parts, strict=True):
-        row = [_safe(one.label), one.region, count(one.rank), count(one.tokens)]
+        row = [_safe(one.label), one.region, count(one.rank), *([count(worth[one.label])] if best else [])]
+        row.append(count(one.tokens))
         row += [sent or "all"] if some else []
         table.add_row(*row, _safe(", ".join(one.chunk_ids)))
     _more(table, len(payload.sources), listed, len(names) - 1)
     return table
+
+
+def _by_worth(payload: Payload) -> bool:
+    return payload.report.select.startswith("spans")
 
 
 def _dropped(payload: Payload, listed: int | None) -> Table:

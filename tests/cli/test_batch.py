@@ -55,6 +55,7 @@ def test_bad_rows_give_3_and_raising_gives_1(folder: Path) -> None:
     (folder / "in.jsonl").write_bytes((folder / "in.jsonl").read_bytes() + b"oops\n")
     done = run("batch", "in.jsonl", "out.jsonl", "-j", "0", cwd=folder)
     assert done.returncode == 3
+    assert b"bad rows, with the reason of each: out.dead.jsonl" in done.stderr
     assert json.loads((folder / "out.dead.jsonl").read_text())["line"] == 3
     done = run("batch", "in.jsonl", "-", "-j", "0", "--on-error", "skip", cwd=folder)
     assert (done.returncode, done.stdout.count(b"\n")) == (3, 2)
@@ -75,6 +76,8 @@ def test_bad_rows_give_3_and_raising_gives_1(folder: Path) -> None:
     ("in.jsonl", "out.jsonl", "--column", "query"), ("in.jsonl", "out.jsonl", "--column", "qestion=query"),
     ("in.jsonl", "out.jsonl", "-j", "-3"), ("in.jsonl", "out.jsonl", "--price", "nan"),
     ("in.jsonl", "out.jsonl", "--resume", "--restart"), ("in.jsonl", "out.jsonl", "-w", "0"),
+    ("in.jsonl", "out.jsonl", "--column", "id=a", "--column", "id=b"),
+    ("in.jsonl", "out.jsonl", "--on-error", "skip", "--dead", "dead.jsonl"),
     ("in.jsonl", "out.jsonl", "-f", "nothing"), ("in.jsonl", "out.jsonl", "--escape", "spotlight"),
 ])
 def test_bad_usage_gives_2(folder: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +116,22 @@ def test_there_and_back(folder: Path) -> None:
     assert b"expected a label map" in done.stderr
 
 
+@pytest.mark.parametrize(("output", "more"), [
+    ("results.jsonl", ()), ("./labels.jsonl", ()), ("checked.jsonl.gz", ()), ("checked.parquet", ()),
+    ("checked.jsonl", ("--min-support", "0.5")), ("no/checked.jsonl", ()),
+])
+def test_checking_never_writes_over_what_it_reads_and_leaves_nothing(
+    folder: Path, output: str, more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "labels.jsonl").write_text('{"custom_id": "q1", "id": "q1", "labels": {"S1": ["a"]}}\n')
+    (folder / "results.jsonl").write_text('{"custom_id": "q1", "answer": "For 30 days [S1]."}\n')
+    before = {one.name: one.read_bytes() for one in folder.iterdir()}
+    done = CliRunner().invoke(main, ["batch-verify", "results.jsonl", "-p", "labels.jsonl", "-o", output, *more])
+    assert done.exit_code == 2, done.output
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
+
+
 def test_a_closed_pipe_ends_it_quietly(folder: Path) -> None:
     (folder / "in.jsonl").write_bytes((folder / "in.jsonl").read_bytes() * 500)
     done = subprocess.run(
@@ -146,7 +165,8 @@ def test_folders_go_in_and_out_and_the_same_command_goes_on(folder: Path) -> Non
     assert lines == (folder / "out.jsonl").read_text().splitlines()
     done = run("batch", "many", "out2.jsonl", "-j", "0", "--on-error", "raise", cwd=folder)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        1, b"Error: a.jsonl, row 3: row: broken JSON at column 1: Expecting value; the same command goes on")
+        1, (b"Error: a.jsonl, row 3: row: broken JSON at column 1: Expecting value; the same command goes on, "
+            b"and past such a row with --on-error dead-letter"))
 
 
 @pytest.mark.parametrize("arguments", [

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from promptpack.payload import Payload
 
 BUILDER = PromptBuilder(2000, counter="words")
 NOW = Options(workers=0)
+REPO = Path(__file__).parents[2]
 
 
 def rows(n: int) -> list[dict[str, Any]]:
@@ -369,3 +372,41 @@ def test_totals_say_what_became_of_all_sources(tmp_path: Path) -> None:
     assert summary.came[0] == 4
     assert sum(count for count, _ in summary.dropped.values()) == len(payload.dropped) == 2
     assert summary.cost(3.0) == payload.tokens * 3 / 1e6
+
+
+@pytest.mark.parametrize("options", [{}, {"dead": "pipe"}, {"beside": "pipe"}])
+def test_a_device_or_a_pipe_is_never_replaced(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    job = Job(BUILDER, "vllm-batch", model="m")
+    for out in ("out.jsonl",) if options else ("pipe", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        with pytest.raises(OptionError, match="no plain file"):
+            run_batch(source, out, job, Options(workers=0, **options))
+    assert (tmp_path / "pipe").is_fifo()
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to the size of files")
+def test_a_full_disk_stops_the_run_which_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_bytes(lines(rows(200)))
+
+    def command(out: str, *more: str, most: int = 2**40) -> subprocess.CompletedProcess[str]:
+        script = (
+            f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
+            "from promptpack.cli import main\nmain(sys.argv[1:])"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", script, "batch", "in.jsonl", out, "-j", "0", "-q", *more], cwd=tmp_path,
+            capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(REPO)},
+        )
+
+    command("whole.jsonl")
+    whole = (tmp_path / "whole.jsonl").read_bytes()
+    done = command("out.jsonl", most=len(whole) // 2)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: stopped after ")
+    assert done.stderr.endswith("out.jsonl: cannot be written: File too large; --resume goes on\n")
+    assert command("out.jsonl", "--resume").returncode == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == whole

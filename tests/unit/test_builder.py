@@ -309,3 +309,19 @@ def test_a_label_is_in_the_payload_or_not() -> None:
     payload = made().render()
     assert "S1" in payload
     assert "S9" not in payload
+
+
+@pytest.mark.parametrize(
+    ("builder", "note"),
+    [
+        (PromptBuilder(100).add_sources(["word " * 300]).with_question("Why?"), "no source is sent, of 1"),
+        (PromptBuilder(1000), "neither a source nor a question came in"),
+    ],
+)
+def test_a_payload_without_sources_says_so(builder, note):
+    """Else a model is told to answer from the sources, and nobody sees that there are none."""
+    assert any(one.startswith(note) for one in builder.render().report.notes)
+
+
+def test_a_payload_that_asks_without_sources_needs_no_note():
+    assert PromptBuilder(1000).with_question("Why?").render().report.notes == ()

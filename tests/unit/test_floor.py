@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from promptpack import Packing, PromptBuilder, Source
+from promptpack import Packing, Payload, PromptBuilder, Source, TemplateSet, Window
+from promptpack.setforms import json_inside
 from promptpack.tokens import counter
 
 TEXTS = [
@@ -52,3 +55,45 @@ def test_a_bound_does_not_depend_on_what_was_asked_before(name):
         first = [known.floor(f"{text} {name} up", limit) for limit in range(12)]
         down = [known.floor(f"{text} {name} down", limit) for limit in reversed(range(12))]
         assert first == down[::-1]
+
+
+def fits_exactly(text: str, **options: object) -> bool:
+    """Tell whether a text is sent where there is just the room for it: a bound above its price would refuse it."""
+    def sent(window: int) -> Payload:
+        builder = PromptBuilder(Window(window, answer=0), packing=Packing(select="top"), **options)  # type: ignore[arg-type]
+        return builder.add_sources([Source("a", text, 0.9)]).render()
+
+    wide = sent(90_000)
+    return len(wide.sources) == 1 == len(sent(wide.tokens).sources)
+
+
+@pytest.mark.parametrize("template", ["default", "command", "claude"])
+def test_a_text_that_joins_the_line_before_it_is_not_refused(template):
+    """A slash behind a line break is of one token with it, so that the first word costs nothing."""
+    assert fits_exactly("// " + "returned question " * 60 + "/", template=template)
+
+
+@pytest.mark.parametrize("text", ["one\ntwo\n" * 150, "one\ttwo\t" * 150, "one\r\ntwo\r\n" * 150])
+def test_words_that_json_joins_are_not_refused(text):
+    """In a JSON string a line break is a sign within a word: fewer words than in the text."""
+    assert fits_exactly(text, template="json", counter="words")
+
+
+@pytest.mark.parametrize("of", ["chars", Characters()], ids=["chars", "own"])
+@pytest.mark.parametrize("printed", ["text|trim", "text|wordwrap(40)", "text.split()|join(' ')"])
+def test_a_text_that_the_template_shortens_is_not_refused(of, printed):
+    """A template may drop blanks, which a counter by characters has in its bound."""
+    shown = TemplateSet.from_string(source=f"{{{{ label }}}}\n{{{{ {printed} }}}}")
+    assert fits_exactly("Some words." + " " * 5000, template=shown, counter=of)
+
+
+@given(st.lists(st.sampled_from([
+    "a", "B", "word", "1", ".", ",", "'s", "/", "\\", '"', "n", "-", "\u017f", "\u3042", "\u0301", " ",
+    "\n", "\t", "\r\n", "\v",
+])))
+@example(["it", "\n", "'s", ",", "\n", ".", "\n", "1", "\n", "/"])
+def test_a_bound_holds_for_the_inside_of_a_json_string(pieces):
+    """The bound is taken before the text is written as JSON, where line breaks are signs within words."""
+    text = "".join(pieces)
+    for name in ("o200k_base", "cl100k_base"):
+        assert counter(name).floor(text, 10**6) <= counter(name)(json_inside(text))

@@ -293,3 +293,11 @@ def test_what_is_worth_most_opens_the_prompt():
     assert packed.sources[0].rank == 6
     plain = pack(hits, 500, packing=Packing(select="spans"))
     assert plain.ids[0] == "n0"
+
+
+@pytest.mark.parametrize("question", ["How many days are returns free for?", None])
+def test_a_value_is_a_probability_however_many_sentences_make_it_up(question: str | None) -> None:
+    for n in range(1, 25):
+        text = " ".join(f"Returns of article {i} are free for {i} days from their delivery." for i in range(n))
+        packed = pack([Source("a", text, 0.5)], 5000, packing=Packing(select="spans"), question=question)
+        assert 0 <= (packed.sources[0].value or 0) <= 1
