@@ -102,7 +102,8 @@ def render(
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=as_files)
-@click.option("-b", "--budget", type=int, required=True, help="The most tokens that the files may take; the blank lines between them come on top (--stats).")
+@click.option("-b", "--budget", type=int, required=True,
+              help="The most tokens that the files may take; the blank lines between them come on top (--stats).")
 @click.option("--reserve", type=int, default=0, show_default=True, help="Tokens of the budget to leave free.")
 @click.option("--min-tokens", type=int, default=40, show_default=True, help="Drop a file rather than keep less of it.")
 @click.option(

@@ -91,7 +91,7 @@ def batch(
         largest_row=max_row_bytes,
     )
     divided = _divided(source, target, engine, ray_address, shard_size, workers)
-    left = Path(dead) if dead else beside_name(Path(target), "dead")
+    left = Path(dead) if dead else beside_name(Path("stdout" if target == "-" else target), "dead")
     if finished_before(target, options):
         click.echo(f"{target} is complete; there is nothing to go on with", err=True)
         sys.exit(3 if on_error == "dead-letter" and left.exists() else 0)

@@ -111,7 +111,8 @@ def read_json(text: str, where: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
-        raise SourceError(f"{where}: broken JSON at {place}: {error.msg.removesuffix(' at')}", field="file", index=error.lineno) from error
+        what = error.msg.removesuffix(" at")
+        raise SourceError(f"{where}: broken JSON at {place}: {what}", field="file", index=error.lineno) from error
     except (RecursionError, ValueError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
         raise SourceError(f"{where}: JSON that cannot be read: {why}", field="file") from error

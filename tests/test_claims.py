@@ -45,7 +45,8 @@ def test_every_recipe_of_the_readme_has_a_test() -> None:
     assert len(headings) >= 10
     for heading in headings:
         assert any(claim.startswith(f"**{heading}.**") for claim, _ in ROWS), heading
-        assert f"](#{re.sub('[^a-z0-9 -]', '', heading.lower()).replace(' ', '-')})" in README, f"{heading}: not in the index"
+        anchor = re.sub("[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+        assert f"](#{anchor})" in README, f"{heading}: not in the index"
 
 
 def test_every_limit_of_the_readme_has_a_test_or_the_reason_why_not() -> None:

@@ -107,7 +107,8 @@ def parse_line(data: bytes) -> Any:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise SourceError(f"row: broken JSON at column {error.colno}: {error.msg.removesuffix(' at')}", field="row") from error
+        what = error.msg.removesuffix(" at")
+        raise SourceError(f"row: broken JSON at column {error.colno}: {what}", field="row") from error
     except RecursionError:
         raise SourceError("row: JSON that is nested too deep", field="row") from None
     except ValueError as error:

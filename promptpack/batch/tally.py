@@ -117,7 +117,7 @@ class Summary:
         >>> print(*Summary(rows=2, payloads=2, tokens=900, sources=3, kept=700, largest=500).lines(2.5), sep="\\n")
         2 rows: 2 payloads, 0 failed
         tokens: 900 to send (largest payload 500), 700 of them in 3 sources; 3 sources of 700 tokens came in
-        estimated cost of the input: 0.00 at 2.5 per million tokens
+        estimated cost of the input: 0.0023 at 2.5 per million tokens
         """
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.failed.items()))
         came, tokens = self.came
@@ -135,7 +135,9 @@ class Summary:
         if self.turns:
             found.append(f"dropped turns of histories: {self.turns:,}")
         if price is not None:
-            found.append(f"estimated cost of the input: {self.cost(price):,.2f} at {price:g} per million tokens")
+            cost = self.cost(price)
+            told = f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
+            found.append(f"estimated cost of the input: {told} at {price:g} per million tokens")
         return found
 
 

@@ -57,6 +57,9 @@ def test_bad_rows_give_3_and_raising_gives_1(folder: Path) -> None:
     assert done.returncode == 3
     assert b"bad rows, with the reason of each: out.dead.jsonl" in done.stderr
     assert json.loads((folder / "out.dead.jsonl").read_text())["line"] == 3
+    done = run("batch", "in.jsonl", "-", "-j", "0", cwd=folder)
+    assert (folder / "stdout.dead.jsonl").exists()
+    assert done.stderr.rstrip().endswith(b": stdout.dead.jsonl")
     done = run("batch", "in.jsonl", "-", "-j", "0", "--on-error", "skip", cwd=folder)
     assert (done.returncode, done.stdout.count(b"\n")) == (3, 2)
     done = run("batch", "in.jsonl", "out.jsonl", "-j", "0", "--on-error", "raise", cwd=folder)
