@@ -30,7 +30,9 @@ from promptpack.views import View
 Edits = tuple[str, ...]
 _AROUND = 200  # tokens; few enclosures take more, and a limit that is farther off is not passed by them
 _ready = maker(Ready)
-_AT_FIRST, _AT_ONCE = 4, 1024  # texts that are counted in one go: a few to learn their size, then many
+_AT_ONCE = 1024  # texts that are counted in one go; each go begins with what the machine's caches have lost
+_GUESS = 3  # characters of a text for each token of its block: few for prose, so that few are counted in vain
+_BEYOND = 3  # what a character beyond ASCII counts as
 
 
 class Blocks:
@@ -119,23 +121,24 @@ class Blocks:
         additive = getattr(self.counter, "additive", False)
         if self._count_fresh is None or self.escaping.custom is not None or not additive:
             return
-        left, at, seen = room, 0, 0  # seen: characters of the texts that took `room - left` tokens
+        left, at = room, 0
+        seen, used = _GUESS, 1  # characters of the texts so far and the tokens of their blocks; at first a guess
         while at < len(sources) and left > 0:
             batch: list[Source] = []
             length = 0
-            for source in sources[at: at + (_AT_ONCE if at else _AT_FIRST)]:
-                length += len(source.text)
-                # Few tokens are longer than five characters, so that not too few are counted; then as many as are
-                # likely to fit.
-                if length // 5 > left or length * (room - left) > left * seen > 0:
+            for source in sources[at: at + _AT_ONCE]:
+                text = source.text
+                length += len(text) if text.isascii() else _BEYOND * len(text)
+                if length * used > left * seen:  # as many as are likely to fit
                     break
                 batch.append(source)
             if not batch:
                 break
             self._prepare_many([source for source in batch if not self._recalled(source)], self._count_fresh)
             self._alive += batch
-            left -= sum([(self.whole.get(id(source)) or self.prepare(source)).price for source in batch])
-            seen += sum([len(source.text) for source in batch])
+            tokens = sum([(self.whole.get(id(source)) or self.prepare(source)).price for source in batch])
+            left, used = left - tokens, used + tokens
+            seen += sum([len(one.text) if one.text.isascii() else _BEYOND * len(one.text) for one in batch])
             at += len(batch)
 
     def _recalled(self, source: Source) -> bool:

@@ -20,8 +20,10 @@ from promptpack.files import read_json_lines
 if TYPE_CHECKING:
     from promptpack.builder import PromptBuilder
     from promptpack.calibration.asking import Asking, Done
+    from promptpack.calibration.compare import Comparison
     from promptpack.calibration.endpoint import Endpoint
     from promptpack.calibration.probes import Probe
+    from promptpack.calibration.result import Calibration
 
 OUT = "curve.json"
 _OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a comparison has none of these
@@ -52,6 +54,8 @@ _OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a compariso
               shell_complete=as_files)
 @click.option("--plot", multiple=True, help="Draw the curve to this file: .svg or .html (repeat).",
               shell_complete=as_files)
+@click.option("--figures", help="Keep the values of each question in this file (JSON), without any text.",
+              shell_complete=as_files)
 @click.option("--compare", help="Compare builders instead: a .toml file with a table for each, or a .py file.",
               shell_complete=as_files)
 @click.option("--journal", help="The file that keeps the answers.  [OUT.probes.jsonl]", shell_complete=as_files)
@@ -66,9 +70,9 @@ _OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a compariso
 def calibrate(
     questions_file: str, base_url: str, model: str, api_key_env: str | None, passages: int, positions: int,
     questions: int, measure: str, chat_template: str, window: int | None, template: str | None, answer_tokens: int,
-    fit: Literal["points", "quadratic"], out: str | None, plot: tuple[str, ...], compare: str | None,
-    journal: str | None, resume: bool, restart: bool, price: str | None, yes: bool, concurrency: int, timeout: float,
-    retries: int,
+    fit: Literal["points", "quadratic"], out: str | None, plot: tuple[str, ...], figures: str | None,
+    compare: str | None, journal: str | None, resume: bool, restart: bool, price: str | None, yes: bool,
+    concurrency: int, timeout: float, retries: int,
 ) -> None:
     """Measure how much a model uses a passage by its place, with QUESTIONS (JSON Lines; - is standard input).
 
@@ -94,7 +98,7 @@ def calibrate(
     prices = _prices(price)
     rows = read_json_lines(questions_file)
     if compare:
-        _compare(rows, compare, window, questions, endpoint, asking, prices, yes, out)
+        _compare(rows, compare, window, questions, endpoint, asking, prices, yes, out, figures)
         return
     from promptpack.calibration.measure import calibrate as measured
     from promptpack.calibration.measure import plan
@@ -108,6 +112,7 @@ def calibrate(
         found = measured(endpoint, todo, replace(asking, on_done=done))
     for remark in found.remarks[len(todo.remarks):]:
         click.echo(remark, err=True)
+    _keep(found, figures)
     found.curve(fit).save(out or OUT)
     for file in plot:
         from promptpack.calibration.plot import html, svg
@@ -120,6 +125,7 @@ def calibrate(
 def _compare(
     rows: list[Any], file: str, window: int | None, questions: int, endpoint: Endpoint, asking: Asking,
     prices: tuple[float, float] | None, yes: bool, out: str | None,
+    kept: str | None,
 ) -> None:
     from promptpack.calibration.builders import read_builders
     from promptpack.calibration.compare import compared, comparison_probes
@@ -131,10 +137,18 @@ def _compare(
         found = compared(probes, endpoint, replace(asking, on_done=done))
     for remark in found.remarks:
         click.echo(remark, err=True)
+    _keep(found, kept)
     figures = found.to_markdown()
     emit(figures)
     if out:
         emit(figures + "\n", out)
+
+
+def _keep(found: Calibration | Comparison, figures: str | None) -> None:
+    if figures:
+        from promptpack.calibration.figures import write_figures
+
+        write_figures(found, figures)
 
 
 def _builder(model: str, window: int | None, template: str | None, answer: int) -> PromptBuilder:

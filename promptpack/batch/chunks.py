@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 from promptpack.errors import OptionError, SourceError, quote
 
 ROWS = 32  # rows of a chunk: enough to make sending it cheap, few enough to lose little and to start soon
-BYTES = 8_000_000  # of a chunk, as read; a longer row is a chunk of its own
+# Of a chunk, as read: more would push the vocabulary out of the machine's caches. A longer row is a chunk of its own.
+BYTES = 400_000
 LARGEST_ROW = 32_000_000  # bytes
 _PIECE = 1_000_000
 _AHEAD = 1 << 18

@@ -117,7 +117,7 @@ class Summary:
         >>> print(*Summary(rows=2, payloads=2, tokens=900, sources=3, kept=700, largest=500).lines(2.5), sep="\\n")
         2 rows: 2 payloads, 0 failed
         tokens: 900 to send (largest payload 500), 700 of them in 3 sources; 3 sources of 700 tokens came in
-        estimated cost of the input: 0.0023 at 2.5 per million tokens
+        estimated cost of the input: 0.0022 at 2.5 per million tokens
         """
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.failed.items()))
         came, tokens = self.came

@@ -14,6 +14,7 @@ from promptpack.calibration.asking import Asking
 from promptpack.calibration.compare import Comparison, compare_builders
 from promptpack.calibration.endpoint import Endpoint
 from promptpack.calibration.errors import CalibrationError, EndpointError
+from promptpack.calibration.figures import read_figures, write_figures
 from promptpack.calibration.forms import ChatForm
 from promptpack.calibration.measure import Cost, Plan, calibrate, cost, plan
 from promptpack.calibration.questions import Question, read_questions
@@ -21,5 +22,5 @@ from promptpack.calibration.result import Calibration
 
 __all__ = [
     "Asking", "Calibration", "CalibrationError", "ChatForm", "Comparison", "Cost", "Endpoint", "EndpointError", "Plan",
-    "Question", "calibrate", "compare_builders", "cost", "plan", "read_questions",
+    "Question", "calibrate", "compare_builders", "cost", "plan", "read_figures", "read_questions", "write_figures",
 ]

@@ -66,6 +66,10 @@ class Answers:
         """Return the value of a probe."""
         return self.found[probe.key].value
 
+    def tokens(self, probe: Probe) -> int | None:
+        """Return how many tokens the answer of a probe has; None where they were not counted."""
+        return self.found[probe.key].tokens
+
 
 def ask(endpoint: Endpoint, probes: Sequence[Probe], asking: Asking) -> Answers:
     """Return the results of all probes; those in the journal are not asked for again.

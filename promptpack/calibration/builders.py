@@ -25,6 +25,7 @@ from typing import Any
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, PromptpackError, quote
 from promptpack.files import read_text
+from promptpack.packing.curve import placement
 
 _KEYS = ("window", "model", "template", "counter", "escape", "fields", "system", "packing")
 
@@ -72,16 +73,9 @@ def _builder(table: Any, window: int, folder: Path) -> PromptBuilder:
     if isinstance(given.get("template"), str) and (folder / given["template"]).is_dir():
         given["template"] = folder / given["template"]
     builder = PromptBuilder(given.pop("window", window), **given).with_system(system)
-    return builder.with_packing(**{key: _value(key, value, folder) for key, value in packing.items()})
-
-
-def _value(key: str, value: Any, folder: Path) -> Any:
-    if key == "place" and isinstance(value, str) and value.startswith("curve:"):
-        from promptpack.curves import PositionCurve
-        from promptpack.packing.curve import Curve
-
-        return Curve(PositionCurve.load(folder / value.removeprefix("curve:")))
-    return value
+    if "place" in packing:
+        packing = {**packing, "place": placement(packing["place"], folder)}
+    return builder.with_packing(**packing)
 
 
 def _from_python(path: str) -> dict[str, PromptBuilder]:

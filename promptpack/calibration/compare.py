@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from promptpack.builder import PromptBuilder
 from promptpack.calibration.asking import Asking, ask
@@ -21,7 +22,8 @@ class Comparison:
     """What the builders are worth on the same questions; the first one is what the others are compared with.
 
     values: for each builder, a value for each question: nats per token of the answer, or 1.0 and 0.0.
-    same: for each builder, how many questions it gives the same prompt as the first.
+    same: for each builder, how many questions it gives the same prompt as the first. ids: those of the questions.
+    tokens: how many each answer has, where that was counted.
     """
 
     model: str
@@ -29,6 +31,8 @@ class Comparison:
     values: Mapping[str, tuple[float, ...]] = field(hash=False)
     same: Mapping[str, int] = field(hash=False)
     remarks: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    tokens: tuple[int | None, ...] = ()
 
     def means(self) -> dict[str, Estimate]:
         """Return each builder's mean and interval."""
@@ -55,6 +59,14 @@ class Comparison:
                 )
             rows.append((name, f"{mean.mean:.3f}", f"{mean.low:.3f} to {mean.high:.3f}", *own))
         return markdown(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, the values of each question included."""
+        return {
+            "model": self.model, "measure": self.measure,
+            "values": {name: list(own) for name, own in self.values.items()}, "same": dict(self.same),
+            "remarks": list(self.remarks), "ids": list(self.ids), "tokens": list(self.tokens),
+        }
 
 
 def comparison_probes(
@@ -105,5 +117,5 @@ def compared(probes: Mapping[str, list[Probe]], endpoint: Endpoint, asking: Aski
     return Comparison(
         endpoint.model, answers.measure, {name: tuple(map(answers.value, own)) for name, own in probes.items()},
         {name: sum(a.key == b.key for a, b in zip(own, first, strict=True)) for name, own in probes.items()},
-        answers.remarks,
+        answers.remarks, tuple(one.question for one in first), tuple(map(answers.tokens, first)),
     )

@@ -53,16 +53,17 @@ def calibrate(endpoint: Endpoint, plan: Plan, asking: Asking | None = None) -> C
     Raises EndpointError where a probe fails for good, CalibrationError where the result makes no curve.
     """
     answers = ask(endpoint, plan.all(), asking or Asking())
-    rows, without, xs = [], [], []
+    rows, without, xs, bare = [], [], [], []
     for row in plan.probes:
         named = {one.name: one for one in row}
         rows.append(tuple(answers.value(named[str(at)]) for at in plan.at))
-        without.append(answers.value(named[WITHOUT]))
+        bare.append(named[WITHOUT])
+        without.append(answers.value(bare[-1]))
         xs.append([named[str(at)].x or 0.0 for at in plan.at])
     means = tuple(sum(column) / len(column) for column in zip(*xs, strict=True))
     return Calibration(
         endpoint.model, answers.measure, plan.at, means, plan.passages, tuple(rows), tuple(without),
-        (*plan.remarks, *answers.remarks),
+        (*plan.remarks, *answers.remarks), tuple(one.question for one in bare), tuple(map(answers.tokens, bare)),
     )
 
 

@@ -43,7 +43,8 @@ class Calibration:
 
     model: its name. measure: "loglik" (nats per token of the answer) or "exact". places: their numbers, ascending. xs:
     the mean relative position by tokens of each. passages: how many are shown. values: a row for each question, a
-    column for each place. without: the values without the passage. remarks: what is to be known about them.
+    column for each place. without: the values without the passage. remarks: what is to be known about them. ids: those
+    of the questions. tokens: how many each answer has, where that was counted.
 
     Raises CalibrationError where nothing was measured, or where no place is better than none at all.
     """
@@ -56,6 +57,8 @@ class Calibration:
     values: tuple[tuple[float, ...], ...] = field(repr=False)
     without: tuple[float, ...] = field(repr=False)
     remarks: tuple[str, ...] = ()
+    ids: tuple[str, ...] = field(default=(), repr=False)
+    tokens: tuple[int | None, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -155,7 +158,7 @@ class Calibration:
         return {
             "model": self.model, "measure": self.measure, "places": list(self.places), "xs": list(self.xs),
             "passages": self.passages, "values": [list(row) for row in self.values], "without": list(self.without),
-            "remarks": list(self.remarks),
+            "remarks": list(self.remarks), "ids": list(self.ids), "tokens": list(self.tokens),
         }
 
 

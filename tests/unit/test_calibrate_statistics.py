@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from promptpack.calibration.errors import CalibrationError
 from promptpack.calibration.plot import html, svg
 from promptpack.calibration.result import Calibration
-from promptpack.calibration.statistics import difference, intervals, resampled
+from promptpack.calibration.statistics import difference, intervals
 from promptpack.curves import Measure
 from promptpack.errors import OptionError
+from promptpack.evaluation import intervals as bootstrap
 
 LEVELS = (-2.6, -3.0, -2.2)
 
@@ -43,12 +44,25 @@ def measured_mean(value: float, count: int) -> float:
     return intervals([[value]] * count)[0].mean
 
 
-def test_resamples_are_the_same_in_every_run() -> None:
+def test_there_is_one_bootstrap() -> None:
+    """If this fails, a measurement and an evaluation of the same values tell different intervals."""
+    rows = noisy(4, 30)
+    columns = [[row[at] for row in rows] for at in range(3)]
+    assert [(one.low, one.high) for one in intervals(rows)] == bootstrap.intervals(columns)
+
+
+def test_intervals_are_the_same_in_every_run() -> None:
     """If this fails, intervals change from run to run or from one version of numpy to the next."""
-    found = resampled(5, 4)
-    assert found.sum(axis=1).tolist() == [5.0] * 4
-    assert found.tolist() == resampled(5, 4).tolist()
-    assert found[0].tolist() == [0.0, 1.0, 0.0, 3.0, 1.0]
+    one, = intervals([[float(at * at)] for at in range(12)])
+    assert (one.mean, one.questions) == (506 / 12, 12)
+    assert (round(one.low * 12, 9), round(one.high * 12, 9)) == (248, 782)
+
+
+def test_one_question_never_tells() -> None:
+    """If this fails, a single question makes a difference that is called more than noise."""
+    assert not difference([2.0], [1.0]).clear
+    assert difference([2.0, 3.0], [1.0, 2.0]).clear
+    assert "may be noise" in measured([LEVELS], -5.2).to_markdown()
 
 
 def test_intervals_hold_what_they_promise() -> None:
