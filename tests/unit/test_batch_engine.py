@@ -224,7 +224,7 @@ def test_killed_workers_and_parents_lose_nothing(tmp_path: Path, driver: list[st
 
 @needs_proc
 def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", rows(1500))
+    write(tmp_path / "in.jsonl", rows(8000))
     command = [sys.executable, "-m", "promptpack", "batch", "in.jsonl", "out.jsonl", "-j", "1", "-c", "words"]
     options: dict[str, Any] = {"cwd": tmp_path, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE,
                                "env": {**os.environ, "PYTHONPATH": str(REPO)}}
@@ -244,4 +244,4 @@ def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
     assert not (tmp_path / "out.jsonl").exists()
     done = subprocess.run([*command, "--resume"], **options, check=False)
     assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 1500
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 8000
