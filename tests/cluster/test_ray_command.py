@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ def command(folder: Path, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "promptpack", "batch", "in.jsonl", "out.jsonl", *OPTIONS, *more], cwd=folder,
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=ENVIRONMENT,
+        # Who starts tests in the background ignores Ctrl-C, and so would this process.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -224,11 +225,12 @@ def test_killed_workers_and_parents_lose_nothing(tmp_path: Path, driver: list[st
 
 @needs_proc
 def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", rows(8000))
+    write(tmp_path / "in.jsonl", rows(3000))
     command = [sys.executable, "-m", "promptpack", "batch", "in.jsonl", "out.jsonl", "-j", "1", "-c", "words"]
     options: dict[str, Any] = {"cwd": tmp_path, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE,
                                "env": {**os.environ, "PYTHONPATH": str(REPO)}}
-    process = subprocess.Popen(command, start_new_session=True, **options)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # who starts tests in the background ignores it
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=heard, **options)
     end = time.monotonic() + 30
     part = tmp_path / "out.jsonl.part"
     sizes: set[int] = set()
@@ -244,4 +246,4 @@ def test_ctrl_c_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
     assert not (tmp_path / "out.jsonl").exists()
     done = subprocess.run([*command, "--resume"], **options, check=False)
     assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 8000
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 3000
