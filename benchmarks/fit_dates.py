@@ -18,25 +18,21 @@ the question, or what is looked at, names no date.
 
 from __future__ import annotations
 
-import argparse
 import re
 import zlib
+from calendar import month_name
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fit_spans import FOLDS, PER_TRACK, Case, candidates_of, fit, holding, likelihood, shares_of, yardstick
+from fit_spans import FOLDS, Case, arguments, candidates_of, fit, holding, likelihood, shares_of, yardstick
 
 from promptpack.packing.spans_text import units
 from promptpack.packing.spans_values import FEATURES, features
 
 EXTRA = ("same", "near", "within", "heading", "document", "month", "recency", "latest")
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)
+MONTHS = tuple(name.lower() for name in month_name[1:])
 _YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)})\b(?:\s+\d{{1,2}})?,?\s+(?:of\s+)?(1[0-9]{{3}}|20[0-9]{{2}})")
 _LATEST = re.compile(r"\b(latest|last|most recent|current(?:ly)?|now|today|newest)\b")
@@ -91,9 +87,7 @@ def held_out(cases: Sequence[Case], kept: Sequence[int]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Whether dates would help select=\"spans\".")
-    parser.add_argument("shared", type=Path, help="the folder with yardstick/ and data/")
-    parser.add_argument("--limit", type=int, default=PER_TRACK, help="questions per track, 0 for all (default: 200)")
+    parser = arguments("Whether dates would help select=\"spans\".")
     parser.add_argument("--beside-dated", action="store_true", help="beside `dated`, too")
     options = parser.parse_args()
     data = yardstick(options.shared)

@@ -177,10 +177,16 @@ def calibration(cases: Sequence[Case]) -> list[tuple[float, float, int]]:
     ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Fit the constants of select=\"spans\".")
+def arguments(purpose: str) -> argparse.ArgumentParser:
+    """Return what every fit on the question sets takes."""
+    parser = argparse.ArgumentParser(description=purpose)
     parser.add_argument("shared", type=Path, help="the folder with yardstick/ and data/")
     parser.add_argument("--limit", type=int, default=PER_TRACK, help="questions per track, 0 for all (default: 200)")
+    return parser
+
+
+def main() -> int:
+    parser = arguments("Fit the constants of select=\"spans\".")
     parser.add_argument("--write", action="store_true", help="write the constants to spans.json")
     options = parser.parse_args()
     data = yardstick(options.shared)

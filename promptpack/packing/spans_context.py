@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from promptpack.packing.spans_parts import BELOW, GAP
+from promptpack.packing.spans_text import titled
 
 # A heading has at most so many characters; a longer line is text.
 _LONGEST = 80
@@ -64,8 +65,8 @@ def context(text: str, units: Sequence[tuple[int, int]], metadata: Mapping[str, 
     if len(units) < 2:
         return Context(frozenset(), {})
     above = headings(text) if "\n" in text else []
-    titled = _titled(metadata) if above else frozenset()
-    needed = [not titled.issuperset(_words(text[start:end])) for start, end in above]
+    told = frozenset(_words(titled(metadata))) if above else frozenset()
+    needed = [not told.issuperset(_words(text[start:end])) for start, end in above]
     leans = leaning(text, units)
     found: dict[int, tuple[Lead, ...]] = {}
     at = 0  # so many headings stand at or above the start of the unit
@@ -116,11 +117,6 @@ def _is_title(line: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
-
-
-def _titled(metadata: Mapping[str, Any]) -> frozenset[str]:
-    parts = [metadata.get(name) for name in ("title", "section")]
-    return frozenset(_words(" ".join(part for part in parts if isinstance(part, str))))
 
 
 class Language(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 
 from promptpack.packing.dates import instant
 from promptpack.packing.similarity import folded
+from promptpack.packing.spans_text import titled
 
 Month = tuple[int, int]
 
@@ -57,8 +58,7 @@ def months_of(metadata: Mapping[str, Any], updated: object) -> frozenset[Month]:
     >>> months_of({"title": "Minutes, March 2004"}, "2004-05-01"), months_of({}, "2004-05-01")
     (frozenset({(2004, 3)}), frozenset({(2004, 5)}))
     """
-    parts = [metadata.get(name) for name in ("title", "section")]
-    named = months_in(" ".join(part for part in parts if isinstance(part, str)))
+    named = months_in(titled(metadata))
     seconds = None if named else instant(updated)
     if seconds is None:
         return named

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -160,3 +160,13 @@ def pairs_in(found: Sequence[str], asked: frozenset[tuple[str, str]]) -> int:
     1
     """
     return len(asked.intersection(pairwise(found))) if asked else 0
+
+
+def titled(metadata: Mapping[str, Any]) -> str:
+    """Return what a source is called: its title and its section, as far as they are texts.
+
+    >>> titled({"title": "Lamps", "section": "Returns"}), titled({"section": ["a", "list"]})
+    ('Lamps Returns', '')
+    """
+    parts = [metadata.get(name) for name in ("title", "section")]
+    return " ".join(part for part in parts if isinstance(part, str))

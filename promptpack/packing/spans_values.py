@@ -33,7 +33,7 @@ from typing import Any
 
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.spans_dates import months_in, months_of
-from promptpack.packing.spans_text import has_digits, named_as, names, pairs_in, terms
+from promptpack.packing.spans_text import has_digits, named_as, names, pairs_in, terms, titled
 
 FEATURES = ("score", "title", "links", "words", "pairs", "digits", "dated")
 # The deviation of the scores is taken over so many of the best; only the likeliest so many are read for links.
@@ -190,8 +190,7 @@ def _titles(candidates: Sequence[Candidate], wanted: frozenset[str]) -> list[fro
     seen: dict[str, frozenset[str]] = {}
     found = []
     for one in candidates:
-        parts = [one.source.metadata.get(name) for name in ("title", "section")]
-        title = " ".join(part for part in parts if isinstance(part, str))
+        title = titled(one.source.metadata)
         if title not in seen:
             seen[title] = wanted.intersection(terms(title))
         found.append(seen[title])

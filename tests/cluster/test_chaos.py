@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import script
 
 ROWS = 96
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
 @pytest.fixture(scope="module")
-def chaos() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "chaos.py"
-    spec = importlib.util.spec_from_file_location("chaos_of_benchmarks", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclass looks for the names of its types
-    spec.loader.exec_module(module)
-    return module
+def chaos() -> Iterator[ModuleType]:
+    with script("chaos") as module:
+        yield module
 
 
 def check(chaos: ModuleType, engine: str, seeds: Sequence[int], root: Path) -> None:

@@ -8,13 +8,13 @@ its `BatchRequestInput` and `ChatCompletionRequest`.
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from sdk_types import accepts
 
 from promptpack.batch import Job, Options, run_batch
 from promptpack.builder import PromptBuilder
@@ -86,25 +86,6 @@ def made(folder: Path, form: str, kind: str, *, builder: Mapping[str, Any] | Non
         assert [one["id"] for one in beside] == [one["id"] for one in given]
         assert len(set(names)) == len(given)
     return found
-
-
-def plain(value: Any) -> Any:
-    """Read lazy iterators, which is when pydantic checks what is in them."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return value
-    return [plain(one) for one in value]
-
-
-def accepts(kind: Any, line: Any) -> None:
-    """The line is of the type, and has no key that the type does not know, at any depth."""
-    assert plain(adapter(kind).validate_python(line)) == line
-
-
-@functools.cache
-def adapter(kind: Any) -> Any:
-    return pydantic.TypeAdapter(kind)
 
 
 def envelope(name: str, **fields: Any) -> Any:

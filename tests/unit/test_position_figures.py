@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
-from importlib import util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import script
 
 from promptpack.calibration.plot import svg
 from promptpack.curves import PositionCurve
@@ -21,14 +20,8 @@ BLOCK = re.compile(r"<!-- table: smollm_figures\.py ?([\w -]*?) -->\n(.*?)<!-- e
 
 @pytest.fixture(scope="module")
 def figures() -> Iterator[ModuleType]:
-    spec = util.spec_from_file_location("smollm_figures", ROOT / "benchmarks" / "smollm_figures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with script("smollm_figures") as module:
+        yield module
 
 
 def blocks(name: str) -> list[tuple[str, str]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from sdk_types import accepts
 
 from promptpack.builder import PromptBuilder
 from promptpack.payload import Payload
@@ -59,22 +59,6 @@ def payloads(model: str) -> list[Payload]:
         builder(model, cache="auto").add_history(HISTORY).with_tools(TOOLS).render(),
         PromptBuilder(4000, model=model).with_question("Why?").render(),
     ]
-
-
-def plain(value: Any) -> Any:
-    """Read lazy iterators, which is when pydantic checks what is in them."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return value
-    return [plain(one) for one in value]
-
-
-def accepts(kind: Any, request: dict[str, Any]) -> None:
-    """Check a request against a TypedDict: what it does not know would be missing from what it gives back."""
-    from pydantic import TypeAdapter
-
-    assert plain(TypeAdapter(kind).validate_python(request)) == request
 
 
 def marks(value: Any, name: str) -> int:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
-from importlib import util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import script
 
 from promptpack.calibration import ChatForm, Endpoint, EndpointError
 from promptpack.calibration.measures import ExactMatch, LogLikelihood
@@ -53,14 +52,8 @@ class Known:
 
 @pytest.fixture(scope="module")
 def smollm() -> Iterator[ModuleType]:
-    spec = util.spec_from_file_location("smollm_script", BENCHMARKS / "smollm.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with script("smollm") as module:
+        yield module
 
 
 @pytest.fixture
