@@ -8,11 +8,13 @@ block) is escaped and counted for all of them together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import compress, repeat
 
 from markupsafe import Markup
 
+from promptpack.ahead import price_ahead
 from promptpack.columns import Columns
 from promptpack.environment import Compiled, left_out
 from promptpack.escaping import Escaping
@@ -30,9 +32,6 @@ from promptpack.views import View
 Edits = tuple[str, ...]
 _AROUND = 200  # tokens; few enclosures take more, and a limit that is farther off is not passed by them
 _ready = maker(Ready)
-_AT_ONCE = 1024  # texts that are counted in one go; each go begins with what the machine's caches have lost
-_GUESS = 3  # characters of a text for each token of its block: few for prose, so that few are counted in vain
-_BEYOND = 3  # what a character beyond ASCII counts as
 
 
 class Blocks:
@@ -48,23 +47,24 @@ class Blocks:
         self.fields = fields
         self.labels = labels
         self.columns = Columns(fields, shown_ids, compiled.set.settings)
-        self._absent = {name: Markup("") for name in fields}  # a field that a source lacks is there, and empty
         self._known = labels.known()
         self._bound: Callable[[str, int], int] | None = (
             getattr(counter, "floor", None) if getattr(counter, "additive", False) else None
         )
         self._bounded = escaping.keeps_words if getattr(counter, "floors_words", False) else escaping.leaves
         self._count_fresh: CountMany | None = getattr(counter, "count_fresh", None)
+        additive = getattr(counter, "additive", False)
+        self._at_once = self._count_fresh is not None and escaping.custom is None and additive
         self._widest = min(LAST, labels.highest + candidates)
         self._notes = Notes(None)
         self.whole: dict[int, Ready] = {}                # by the identity of a source
         self._looked: dict[int, Ready] = {}              # likewise, where no price was asked for
-        self._alive: list[Source] = []                   # keeps those identities taken
+        self._alive: list[object] = []                   # keeps those identities taken
         self._pieces: dict[tuple[str, str], Ready] = {}  # cut and merged versions, by id and text
         # Payloads of the same settings share the forms; a callable is wrapped anew for each builder, with its own.
-        self.form = Forms(compiled, fields, labels.prefix, counter, {} if isinstance(counter, CallableCounter) else (
-            compiled.kept((fields, labels.prefix, counter, escaping.rules.level, escaping.rules.reserved), dict)
-        ))
+        kept = fields, labels.prefix, counter, escaping.rules.level, escaping.rules.reserved
+        made = partial(Forms, compiled, fields, labels.prefix, counter)
+        self.form = made() if isinstance(counter, CallableCounter) else compiled.kept(kept, made)
 
     def limit(self, room: int) -> None:
         """Tell how many tokens there are: no label can be wider than the number of empty blocks that fit."""
@@ -112,48 +112,36 @@ class Blocks:
         return found
 
     def anticipate(self, sources: Sequence[Source], room: int) -> None:
-        """Prepare and price the first sources, as many as can fit into `room`, many at a time.
+        """Prepare and price the first sources, as many as are likely to fit into `room`, many at a time.
 
-        A tokenizer is up to twice as fast where nothing else runs between its texts, and the engine of the extra
-        `fast` takes many at once; what sources have in common is looked up column by column. What is left out here is
-        prepared one by one when its price is asked for.
+        What sources have in common is looked up column by column. What is left out here is prepared one by one when
+        its price is asked for.
         """
-        additive = getattr(self.counter, "additive", False)
-        if self._count_fresh is None or self.escaping.custom is not None or not additive:
-            return
-        left, at = room, 0
-        seen, used = _GUESS, 1  # characters of the texts so far and the tokens of their blocks; at first a guess
-        while at < len(sources) and left > 0:
-            batch: list[Source] = []
-            length = 0
-            for source in sources[at: at + _AT_ONCE]:
-                text = source.text
-                length += len(text) if text.isascii() else _BEYOND * len(text)
-                if length * used > left * seen:  # as many as are likely to fit
-                    break
-                batch.append(source)
-            if not batch:
-                break
-            self._prepare_many([source for source in batch if not self._recalled(source)], self._count_fresh)
-            self._alive += batch
-            tokens = sum([(self.whole.get(id(source)) or self.prepare(source)).price for source in batch])
-            left, used = left - tokens, used + tokens
-            seen += sum([len(one.text) if one.text.isascii() else _BEYOND * len(one.text) for one in batch])
-            at += len(batch)
+        if self._at_once:
+            self._alive.append(sources)
+            self.form.pace = price_ahead(sources, room, self.form.pace, self._noted, self._price_all)
 
-    def _recalled(self, source: Source) -> bool:
+    def _noted(self, source: Source) -> int | None:
+        """Return the price that an earlier payload of the same settings noted, None where there is none."""
+        if getattr(source, "_made", None) is None:
+            return None
         noted = self._notes.recalled(source)
         if noted is None or noted.price < 0:
-            return False
+            return None
         self.whole[id(source)] = noted
-        return True
+        return noted.price
 
-    def _prepare_many(self, sources: Sequence[Source], count: CountMany) -> None:
+    def _price_all(self, sources: list[Source]) -> int:
+        """Prepare and price sources; return their tokens."""
+        self._prepare_many(sources)
+        return sum([(self.whole.get(id(source)) or self.prepare(source)).price for source in sources])
+
+    def _prepare_many(self, sources: Sequence[Source]) -> None:
         """Prepare and price those sources whose parts need no escaping and have their own prices."""
-        for names, group, columns in self.columns.groups(sources) if sources else ():
+        for names, group, columns in self.columns.groups(sources):
             form = self.form(names)
-            if form.meter is not None and form.columnar:
-                self._price_many(form, form.meter, group, columns, count)
+            if form.meter is not None and form.columnar and self._count_fresh is not None:
+                self._price_many(form, form.meter, group, columns, self._count_fresh)
 
     def _price_many(
         self, form: Form, meter: Meter, sources: Sequence[Source], columns: list[list[str]], count: CountMany
@@ -163,19 +151,19 @@ class Blocks:
         if any(source.tokens is not None for source in sources):
             bodies = [None if one.tokens is not None else body for one, body in zip(sources, bodies, strict=True)]
         tokens = [form.tokens(index, column, escaping.leaves_attribute) for index, column in enumerate(columns)]
-        costs = zip(bodies, *tokens, strict=True)
-        shown = zip(*columns, strict=True) if columns else repeat(())
-        numbers = map(self._assumed, sources) if self._known else repeat(self._widest)
-        widest, outside = self._widest, meter.fixed(self._widest)
-        done: list[tuple[Source, Ready]] = []
-        for source, values, cost, number in zip(sources, shown, costs, numbers, strict=False):
-            if None not in cost:
-                price = sum(cost) + (outside if number == widest else meter.fixed(number))
-                made = self.whole[id(source)] = _ready(
-                    source.id, None, form, values, values, source.text, (), price, number, False, cost[0]
-                )
-                done.append((source, made))
-        self._notes.keep_all(done)
+        shown: Iterable[tuple[str, ...]] = zip(*columns, strict=True) if columns else repeat((), len(bodies))
+        if any(None in column for column in (bodies, *tokens)):
+            priced = [None not in cost for cost in zip(bodies, *tokens, strict=True)]
+            sources, shown = list(compress(sources, priced)), compress(shown, priced)
+            bodies, *tokens = [list(compress(column, priced)) for column in (bodies, *tokens)]
+        numbers = list(map(self._assumed, sources)) if self._known else [self._widest] * len(sources)
+        prices = map(sum, zip(meter.all_fixed(numbers), bodies, *tokens, strict=True))
+        ready = [
+            _ready(source.id, None, form, values, values, source.text, (), price, number, False, body)
+            for source, values, price, number, body in zip(sources, shown, prices, numbers, bodies, strict=True)
+        ]
+        self.whole.update(zip(map(id, sources), ready, strict=True))
+        self._notes.keep_all(sources, ready)
 
     def _made(self, source: Source, body: str, *, piece: bool = False) -> Ready:
         edits: Edits = ()
@@ -192,7 +180,7 @@ class Blocks:
             shown = tuple([value for value, _ in escaped])
             edits += tuple([edit for _, changes in escaped for edit in changes])
         hint = None if piece else source.tokens
-        return Ready(source.id, hint, self.form(names), raw, shown, shown_text, edits)
+        return _ready(source.id, hint, self.form(names), raw, shown, shown_text, edits, -1, 0, False, -1)
 
     def _assumed(self, source: Source) -> int:
         return self._known.get((source.id,), self._widest)
@@ -228,22 +216,29 @@ class Blocks:
 
         Where the text alone does not tell that the limit is passed, what stands around it is added.
         """
-        known = self.whole.get(id(source))
-        if known is not None:
-            return known.price
         if source.tokens is not None or self._bound is None:
             return 0
-        text = source.text if self._bounded(source.text) else (self._looked.get(id(source)) or self._look(source)).text
+        plain = source.text
+        text = plain if self._bounded(plain) else (self._looked.get(id(source)) or self._look(source)).text
         least = self._bound(text, limit)
-        if least <= limit < least + _AROUND:
-            made = self._looked.get(id(source)) or self._look(source)
-            meter = made.form.meter if made.form.columnar and made.text is source.text else None
-            if meter is not None and meter.alone(text):  # a slash may join what is before it, and cost nothing
-                least += meter({**made.values, "text": ""}, self._assumed(source), -1)
-        return least
+        return least + self._outside(source) if least <= limit < least + _AROUND else least
+
+    def _outside(self, source: Source) -> int:
+        """Return what stands around a text that is sent as it came; 0 where that is not counted by itself."""
+        made = self._looked.get(id(source)) or self._look(source)
+        meter = made.form.meter if made.form.columnar and made.text is source.text else None
+        if meter is None or not meter.alone(made.text):  # a slash may join what is before it, and cost nothing
+            return 0
+        return meter({**made.values, "text": ""}, self._assumed(source), -1)
 
     def narrowed(self, ready: Sequence[Ready], numbers: Sequence[int]) -> list[int]:
         """Return the prices under the labels that the passages did get."""
+        meters = {made.form.meter for made in ready}
+        meter = meters.pop() if len(meters) == 1 else None
+        if meter is not None and meter.apart:  # the usual case: one form for all
+            less = meter.all_fixed([made.assumed for made in ready])
+            more = meter.all_fixed(numbers)
+            return [made.price - a + b for made, a, b in zip(ready, less, more, strict=True)]
         prices = []
         last: tuple[Meter | None, int] = (None, -1)
         outside = 0  # of the last meter under the last number that was assumed: mostly the same for all
@@ -263,7 +258,7 @@ class Blocks:
         """Return what `block` does for each of these passages."""
         prefix = self.labels.prefix
         return [
-            fill((digits := str(number), prefix + digits, made.text, *made.shown)) if (fill := made.form.fill)
+            fill((digits := str(number)), prefix + digits, made.text, *made.shown) if (fill := made.form.fill)
             else self.block(made, number)
             for made, number in zip(ready, numbers, strict=True)
         ]
@@ -285,9 +280,11 @@ class Blocks:
     def view(self, ready: Ready, number: int, block: str | None = None) -> View:
         """Return what a template sees of a passage; its rendered block where that is there already."""
         values = {name: Markup(value) for name, value in zip(ready.form.names, ready.shown, strict=True)}  # noqa: S704
-        text = Markup(ready.text)  # noqa: S704 - escaped
+        label, text = Markup(f"{self.labels.prefix}{number}"), Markup(ready.text)  # noqa: S704 - escaped
+        absent = dict.fromkeys(self.fields, Markup(""))  # a field that a source lacks is there, and empty
         return View({
-            **self._absent, **values, "n": number, "label": Markup(f"{self.labels.prefix}{number}"), "text": text,  # noqa: S704
+            **absent, **values, "n": number, "label": label, "text": text,
             "attributes": self.compiled.set.settings.pairs(values),
             **({} if block is None else {"block": Markup(block)}),  # noqa: S704 - rendered from escaped parts
         })
+

@@ -76,5 +76,18 @@ class Columns:
 
     def fields(self, source: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names and the trimmed values of the fields that one source has."""
-        found = [(name, (self.column(name, (source,))[0] or "").strip()) for name in self.names]
-        return tuple([name for name, value in found if value]), tuple([value for _, value in found if value])
+        if self._settings.caps:
+            values = [(self.column(name, (source,))[0] or "").strip() for name in self.names]
+        else:
+            values = [(self._text(name, source) or "").strip() for name in self.names]
+        if all(values):
+            return self.names, tuple(values)
+        return tuple(compress(self.names, values)), tuple([value for value in values if value])
+
+    def _text(self, name: str, source: Source) -> str | None:
+        if name == "chunk":
+            return self._shown_ids.get(source.id, source.id)
+        value = getattr(source, name) if name in OWN else None
+        if value is None:
+            value = source.metadata.get(name)
+        return value if value is None or type(value) is str else shown_field(source, name, value) or None

@@ -56,7 +56,7 @@ def draft_of(
     texts = blocks.rendered(ready, numbers)
     sources = [
         _packed(
-            label, one.source, one.text, carried[label], dict(zip(made.form.names, made.raw, strict=True)), one.rank,
+            label, one.source, one.text, carried[label], made.form.fields(*made.raw), one.rank,
             position, third, price, one.value, one.ranges,
         )
         for position, (one, label, made, third, price) in enumerate(
@@ -95,7 +95,7 @@ def _edits(
     places.append(("question", tuple(getattr(question, "kinds", ()))))
     return tuple(
         (place, kind, count)
-        for place, edits in places
+        for place, edits in places if edits
         for kind, count in sorted(Counter(edits).items())
     )
 

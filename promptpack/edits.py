@@ -44,4 +44,4 @@ def _kinds(message: Message, escaping: Escaping) -> list[str]:
 
 
 def _counted(place: str, kinds: Sequence[str]) -> Iterator[Edit]:
-    return ((place, kind, count) for kind, count in sorted(Counter(kinds).items()))
+    return ((place, kind, count) for kind, count in sorted(Counter(kinds).items() if kinds else ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 from promptpack.blocks import Blocks
 from promptpack.forms import Form, Ready
@@ -17,12 +18,12 @@ def around(
     counted with nothing in it.
     """
     none = blocks.form(())
-    bare = none.meter.fixed if none.meter is not None and none.columnar else None
+    bare = none.meter.all_fixed(numbers) if none.meter is not None and none.columnar else None
     enclosures = fields = 0
-    for made, number, price in zip(ready, numbers, prices, strict=True):
+    for made, number, price, least in zip(ready, numbers, prices, bare or repeat(0), strict=False):
         if made.body >= 0 and bare is not None:
             outside = price - made.body
-            inner = outside - bare(number)
+            inner = outside - least
         else:
             outside, inner = _counted(blocks, made, number, price, none)
         enclosures += outside

@@ -13,9 +13,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from promptpack.ahead import FIRST
 from promptpack.environment import Compiled, left_out
 from promptpack.measure import Meter
 from promptpack.protocols import TokenCounter
+from promptpack.quick import keyed
 from promptpack.shape import Hole, Shape
 from promptpack.tokens.memo import Memo
 from promptpack.views import View
@@ -30,9 +32,10 @@ class Form:
     names: the shown fields, in order. shape, meter: None where the template has none. texts: the tokens of texts
     that are inert and stand alone in their lines, the end of the line included. columnar: whether prices add up
     field by field. fill: writes the block from number, label, text and fields, in this order; None without a shape.
+    fields, gaps: make a mapping from as many values, of the names and of the gaps in the shape.
     """
 
-    __slots__ = ("_columns", "columnar", "fill", "meter", "names", "shape", "texts")
+    __slots__ = ("_columns", "columnar", "fields", "fill", "gaps", "meter", "names", "shape", "texts")
 
     def __init__(self, names: tuple[str, ...], shape: Shape | None, meter: Meter | None, texts: Memo) -> None:
         self.names = names
@@ -43,10 +46,11 @@ class Form:
         gaps = ["@" + name for name in names]
         self._columns: list[tuple[str, dict[str, int]]] = [(gap, {}) for gap in gaps]
         self.fill = shape.filler(["n", "label", "text", *gaps]) if shape else None
+        self.fields, self.gaps = keyed(names), keyed(gaps)
 
     def block(self, digits: str, label: str, text: str, shown: tuple[str, ...]) -> str | None:
         """Return the block, filled; None where the template has no shape."""
-        return None if self.fill is None else self.fill((digits, label, text, *shown))
+        return None if self.fill is None else self.fill(digits, label, text, *shown)
 
     def tokens(self, index: int, values: Sequence[str], inert: Callable[[str], bool]) -> list[int | None]:
         """Return what the values of field `index` cost; None for those that have to be escaped or trimmed."""
@@ -115,8 +119,7 @@ class Ready:
     @property
     def values(self) -> Mapping[str, str]:
         """What fills the gaps of the block but those of the label."""
-        fields = zip(self.form.names, self.shown, strict=True)
-        return {"text": self.text, **{"@" + name: value for name, value in fields}}
+        return {"text": self.text, **self.form.gaps(*self.shown)}
 
 
 class Forms:
@@ -125,17 +128,17 @@ class Forms:
     made: those that there are already, by their fields.
     """
 
-    __slots__ = ("_compiled", "_counter", "_fields", "_made", "_prefix")
+    __slots__ = ("_compiled", "_counter", "_fields", "_made", "_prefix", "pace")
 
     def __init__(
         self, compiled: Compiled, fields: tuple[str, ...], prefix: str, counter: TokenCounter,
-        made: dict[tuple[str, ...], Form],
     ) -> None:
         self._compiled = compiled
         self._fields = fields
         self._prefix = prefix
         self._counter = counter
-        self._made = made
+        self._made: dict[tuple[str, ...], Form] = {}
+        self.pace = FIRST
 
     def __call__(self, names: tuple[str, ...]) -> Form:
         """Return the form of sources that show these fields; TemplateRenderError where it would not show the text."""

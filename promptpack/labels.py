@@ -89,7 +89,7 @@ class Labels(Mapping[str, tuple[str, ...]]):
     @property
     def highest(self) -> int:
         """The largest number given so far; 0 where there is none."""
-        return max((number(label, self.prefix) for label in self.carried), default=0)
+        return max([number(label, self.prefix) for label in self.carried], default=0) if self.carried else 0
 
     @property
     def stale(self) -> Mapping[str, tuple[str, ...]]:
@@ -112,6 +112,9 @@ class Labels(Mapping[str, tuple[str, ...]]):
             raise OptionError(
                 f"labels: expected a list of passages, got {quote(passages)}", name="passages", given=passages
             )
+        if not self.carried and _are_new(passages):  # the usual case, without the checks of each
+            first = tuple([f"{self.prefix}{count}" for count in range(1, len(passages) + 1)])
+            return _made(self.prefix, dict(zip(first, map(tuple, passages), strict=True)), first)
         carried = dict(self.carried)
         # Chunks that were merged are the same passage whichever of them ranks first.
         known: dict[str | frozenset[str], str] = {_passage(ids): label for label, ids in carried.items()}
@@ -195,6 +198,14 @@ def _chunk_ids(ids: object, owner: str) -> tuple[str, ...]:
             f"labels: {owner} has to stand for one or more chunk ids, got {quote(ids)}", name="carried", given=ids
         )
     return chunk_ids
+
+
+def _are_new(passages: Sequence[Sequence[str]]) -> bool:
+    """Tell, quickly, that each passage is a tuple of one id, and none is there twice or too many."""
+    if len(passages) > LAST or set(map(type, passages)) != {tuple} or set(map(len, passages)) != {1}:
+        return False
+    ids = [passage[0] for passage in passages]
+    return set(map(type, ids)) == {str} and len(set(ids)) == len(ids)
 
 
 def _passage(ids: tuple[str, ...]) -> str | frozenset[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -145,9 +146,13 @@ def _alone(frame: Frame, question: Markup | None, persona: str | None, fitted: F
     except TemplateRenderError:  # a template that needs a source: then the question stands for itself
         text = str(question or "")
     if "</" in text and frame.compiled.names:
-        names = "|".join(re.escape(name) for name in sorted(frame.compiled.names))
-        text = re.sub(rf"<((?:{names})(?:-[0-9A-Za-z]+)?)>\s*</\1>", "", text)  # with the suffix of spotlight
+        text = frame.compiled.kept(("hollow",), partial(_hollow, frame.compiled.names)).sub("", text)
     return text.strip() or None
+
+
+def _hollow(names: Iterable[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(name) for name in sorted(names))
+    return re.compile(rf"<((?:{either})(?:-[0-9A-Za-z]+)?)>\s*</\1>")  # with the suffix of spotlight
 
 
 def _decoded(text: str) -> str:

@@ -123,6 +123,11 @@ class Meter:
             return self.alike(together).split("\n")
         return list(map(self.alike, values))
 
+    def all_fixed(self, numbers: Sequence[int]) -> list[int]:
+        """Return what `fixed` does for each of these numbers."""
+        found = list(map(self._fixed.get, numbers))
+        return [self.fixed(number) if one is None else one for number, one in zip(numbers, found, strict=True)]
+
     def fixed(self, number: int) -> int:
         """Return the tokens of the parts that hold nothing but the label and its number."""
         tokens = self._fixed.get(number)

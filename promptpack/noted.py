@@ -29,7 +29,7 @@ class Notes:
     __slots__ = ("_fields", "_stamp")
 
     def __init__(self, fields: tuple[str, ...] | None, compiled: Compiled | None = None, *settings: object) -> None:
-        self._fields = fields or ()
+        self._fields = tuple([field for field in fields or () if field != "chunk"])  # that is the id, never metadata
         self._stamp = None if fields is None or compiled is None else _stamp(compiled, (fields, *settings))
 
     def recalled(self, source: Source) -> Ready | None:
@@ -43,16 +43,17 @@ class Notes:
         made: Ready = noted[2]
         return made
 
-    def keep_all(self, made: Sequence[tuple[Source, Ready]]) -> None:
+    def keep_all(self, sources: Sequence[Source], made: Sequence[Ready]) -> None:
         """Note on many sources, whose texts are plain ones, how they stand in this payload."""
         fields, stamp = self._fields, self._stamp
-        facts = [tuple(map(source.metadata.get, fields)) for source, _ in made]
+        held = [source.metadata for source in sources]
+        facts = list(zip(*[[one.get(field) for one in held] for field in fields], strict=True)) or [()] * len(made)
         if stamp is None or not _LASTING.issuperset(map(type, chain.from_iterable(facts))):
-            for source, one in made:
+            for source, one in zip(sources, made, strict=True):
                 self.keep(source, one)
             return
         note = object.__setattr__
-        for (source, one), known in zip(made, facts, strict=True):
+        for source, one, known in zip(sources, made, facts, strict=True):
             note(source, "_made", (stamp, known, one))
 
     def keep(self, source: Source, made: Ready) -> None:

@@ -23,7 +23,7 @@ LAYERS = (
         "layout", "caching", "providers", "targets", "veil", "restricted", "spotlight",
     ),
     ("counting", "fields", "folding", "escaping", "edits", "guard", "setforms", "probe", "lint", "columns", "measure",
-     "forms", "noted", "blocks", "cost", "enclosure", "render"),
+     "ahead", "forms", "noted", "blocks", "cost", "enclosure", "render"),
     ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
     (
         "calibration", "conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "batch",
@@ -51,6 +51,7 @@ ALLOWED = {
     ("caching", "spotlight"),
     ("payload", "providers"), ("providers", "caching"), ("providers", "layout"),
     ("forms", "measure"), ("blocks", "escaping"), ("blocks", "measure"), ("blocks", "forms"), ("blocks", "columns"),
+    ("blocks", "ahead"), ("forms", "ahead"),
     ("blocks", "noted"), ("noted", "forms"),
     ("cost", "blocks"), ("enclosure", "blocks"), ("enclosure", "forms"),
     ("render", "blocks"), ("render", "cost"), ("render", "measure"),

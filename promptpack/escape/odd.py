@@ -21,7 +21,16 @@ def is_quiet(text: str) -> bool:
     >>> is_quiet("It’s 20 °C – fine"), is_quiet("\\uff1csources>")
     (True, False)
     """
-    rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    return are_quiet(text.encode("utf-8", "surrogatepass"))
+
+
+def are_quiet(texts: bytes) -> bool:
+    """Tell what `is_quiet` does of a text in UTF-8.
+
+    >>> are_quiet("It’s 20 °C".encode())
+    True
+    """
+    rest = texts.translate(None, _PLAIN)
     if not rest:
         return True
     odd = rest.decode("utf-8", "surrogatepass")

@@ -10,7 +10,7 @@ from promptpack.errors import OptionError, SourceError, quote
 from promptpack.escape.escaped import Change, Edit, Escaped, changed, unescape_edits
 from promptpack.escape.find import Hit, find
 from promptpack.escape.hidden import REPLACEMENT, hidden_runs, surrogates
-from promptpack.escape.odd import is_quiet
+from promptpack.escape.odd import are_quiet, is_quiet
 from promptpack.escape.rules import Rules
 from promptpack.escape.shapes import Shapes, shapes_for
 
@@ -55,7 +55,7 @@ def is_inert(text: str, rules: Rules) -> bool:
     """
     if rules.reserved or rules.level not in _UNMARKED:
         return False
-    if rules.level != "off" and _has_openers(text) and _may_open(text, shapes_for(rules)):
+    if rules.level != "off" and _may_open(text, shapes_for(rules)):
         return False
     return is_quiet(text)
 
@@ -72,8 +72,8 @@ def are_inert(texts: Sequence[str], rules: Rules) -> list[bool]:
     found: list[bool] = []
     for at in range(0, len(texts), _TOGETHER):
         some = texts[at: at + _TOGETHER]
-        together = "\n".join(some)
-        quiet = is_quiet(together)
+        together = b"\n".join([text.encode("utf-8", "surrogatepass") for text in some])
+        quiet = are_quiet(together)
         if rules.level == "off" or not _has_openers(together):
             found += [quiet or is_quiet(text) for text in some]
         else:
@@ -81,8 +81,8 @@ def are_inert(texts: Sequence[str], rules: Rules) -> list[bool]:
     return found
 
 
-def _has_openers(text: str) -> bool:
-    return "<" in text or "[" in text or "&" in text or "~" in text
+def _has_openers(text: bytes) -> bool:
+    return b"<" in text or b"[" in text or b"&" in text or b"~" in text
 
 
 def _may_open(text: str, shapes: Shapes) -> bool:

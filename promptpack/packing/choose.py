@@ -104,9 +104,8 @@ def _fill(candidates: Sequence[Candidate], choice: Choice, select: str) -> None:
         return
     if choice.left is not None and not limited and select != "priority":
         costs = prices.fitting(candidates, choice.left)
-        if costs is not None:
-            choice.take_all(candidates, costs)
-            return
+        choice.take_all(candidates[: len(costs)], costs)
+        candidates = candidates[len(costs):]
     for candidate in candidates:
         if stopped:
             choice.refuse(candidate, DropReason.AFTER_CUT, stopped)

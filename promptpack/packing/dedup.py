@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -167,29 +168,24 @@ def _without_copies(
 def _maybe_equal(texts: Sequence[str]) -> list[int]:
     """Return which texts have the last and first words that others have, too; the others equal none: no need to fold.
 
-    The last word is looked at first: texts of one document open alike more often than they end alike.
+    The last words are looked at first: texts of one document open alike more often than they end alike.
     """
-    closing = _shared([_last_word(text) for text in texts])
-    both = _shared([" ".join([*texts[at].split(None, 3)[:3], _last_word(texts[at])]) for at in closing])
+    last = [" ".join(_last_words(text)) for text in texts]
+    closing = _shared(last)
+    both = _shared([" ".join([*texts[at].split(None, 3)[:3], last[at]]) for at in closing])
     return [closing[place] for place in both]
 
 
-def _last_word(text: str) -> str:
-    words = text[-24:].split()
-    if len(words) < 2:  # it may start further up
-        words = text.rsplit(None, 1)
-    return words[-1] if words else ""
+def _last_words(text: str) -> list[str]:
+    words = text[-40:].rsplit(None, 2)
+    return (words if len(words) == 3 else text.rsplit(None, 2))[-2:]  # else they start further up
 
 
 def _shared(keys: Sequence[str]) -> list[int]:
     """Return the places of the keys that occur more than once, in order."""
-    first: dict[str, int] = {}
-    shared: set[int] = set()
-    for at, key in enumerate(keys):
-        seen = first.setdefault(key if key.isascii() else folded(key), at)
-        if seen != at:
-            shared.update((seen, at))
-    return sorted(shared)
+    alike = keys if "".join(keys).isascii() else [key if key.isascii() else folded(key) for key in keys]
+    often = Counter(alike)
+    return [at for at, key in enumerate(alike) if often[key] > 1]
 
 
 def _groups(texts: list[str], policy: Dedup, notes: list[str]) -> list[list[int]]:

@@ -57,7 +57,7 @@ def admit(sources: Iterable[Source], validate: Validate = "strict") -> Admitted:
             raise SourceError(
                 f"sources[{index}]: id: expected a text that is not empty", id=source.id, index=index, field="id"
             )
-        if not _all_finite(source):
+        if not _all_finite((source,)):
             source = _repaired(source, index, validate, notes)
         if source.id in seen:
             if validate == "strict":
@@ -89,18 +89,16 @@ def _all_sound(sources: Sequence[Source]) -> bool:
     if any(kind is not Source for kind in set(map(type, sources))):
         return False
     ids = {source.id for source in sources}
-    return len(ids) == len(sources) and "" not in ids and all(map(_all_finite, sources))
+    return len(ids) == len(sources) and "" not in ids and _all_finite(sources)
 
 
-def _all_finite(source: Source) -> bool:
-    # 0 times a finite number is 0, times anything else NaN: one test for all four fields.
-    score, position, reliability = source.score, source.position, source.reliability
+def _all_finite(sources: Sequence[Source]) -> bool:
+    # 0 times a finite number is 0, times anything else NaN: one test for the four fields of all sources.
     try:
-        return isfinite(
-            (0.0 if score is None else score * 0.0) + source.priority * 0.0
-            + (0.0 if position is None else position * 0.0)
-            + (0.0 if reliability is None else reliability * 0.0)
-        )
+        return isfinite(sum([
+            (one.score or 0.0) * 0.0 + one.priority * 0.0 + (one.position or 0.0) * 0.0 + (one.reliability or 0.0) * 0.0
+            for one in sources
+        ]))
     except OverflowError:  # a whole number beyond the range of a float
         return False
 

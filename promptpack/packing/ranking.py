@@ -35,7 +35,7 @@ def rank_order(scores: Sequence[float | None], ids: Sequence[str], tie: Tie = "i
     if not scored:
         return list(range(len(scores)))
     unscored = [index for index, score in enumerate(scores) if score is None] if len(scored) < len(scores) else []
-    if tie == "id":
+    if tie == "id" and (unscored or len(set(scores)) < len(scored)):
         scored.sort(key=ids.__getitem__)
         unscored.sort(key=ids.__getitem__)
     # `reverse` keeps the order of equal items, so that the ties stay as they are.

@@ -6,8 +6,10 @@ in the order in which they try the candidates, and in whether they go on after t
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from itertools import accumulate, takewhile
 from math import log2
 from operator import attrgetter
 
@@ -21,6 +23,7 @@ from promptpack.source import Source
 _FIELDS = tuple(one.name for one in fields(Source))
 _TOKENS = _FIELDS.index("tokens")
 _source = maker(Source, checked=True)
+_HOPELESS = 4  # characters for each token: no bound by words is that tight
 _before_tokens, _behind_tokens = attrgetter(*_FIELDS[2:_TOKENS]), attrgetter(*_FIELDS[_TOKENS + 1:])
 
 
@@ -116,7 +119,7 @@ class Prices:
     of 0 or more.
     """
 
-    __slots__ = ("_cost", "_floor", "_known", "cost")
+    __slots__ = ("_ahead", "_cost", "_floor", "_known", "cost")
 
     def __init__(self, cost: Cost) -> None:
         if not callable(cost):
@@ -125,6 +128,7 @@ class Prices:
         self.cost = cost
         self._cost: Callable[[Source], int] = cost
         self._floor: Callable[[Source, int], int] | None = getattr(cost, "floor", None)
+        self._ahead: Callable[[Source], int | None] | None = getattr(cost, "known_price", None)
         self._known: dict[int, int] = {}
 
     def ahead(self, candidates: Sequence[Candidate], budget: int | None) -> None:
@@ -151,24 +155,36 @@ class Prices:
         self._known = {candidate.index: cost for candidate, cost in zip(candidates, costs, strict=True)}
         return costs
 
-    def fitting(self, candidates: Sequence[Candidate], budget: int) -> list[int] | None:
-        """Return what the candidates cost where that is known of all without asking, and all fit together."""
-        known = getattr(self.cost, "known", None)
+    def fitting(self, candidates: Sequence[Candidate], budget: int) -> list[int]:
+        """Return what the first candidates cost: as many as are known without asking, and fit together."""
+        known = getattr(self.cost, "first_known_prices", None)
         if known is None:
-            return None
-        for one in candidates:
-            if one.text is one.source.text and (cost := known(one.source)) is not None:
-                self._known[one.index] = cost
-        costs = [self._known[one.index] for one in candidates if one.index in self._known]
-        return costs if len(costs) == len(candidates) and sum(costs) <= budget else None
+            return []
+        whole = list(takewhile(_is_whole, candidates))
+        costs: list[int] = known([one.source for one in whole])
+        sums = list(accumulate(costs))
+        del costs[bisect(sums, budget):]
+        return costs
 
     def bound(self, candidate: Candidate, limit: int) -> tuple[int, bool]:
-        """Return the cost, or a lower bound where one passes the limit; and whether it is the cost."""
+        """Return the cost, or a lower bound where one passes the limit; and whether it is the cost.
+
+        What a cost knows beforehand depends on what was rendered before; it shows where a candidate fits, and in no
+        refusal.
+        """
         known = self._known.get(candidate.index)
         if known is not None:
             return known, True
-        if len(candidate.text) > limit:  # a shorter text is likely to fit: a bound would be asked for nothing
-            floor = self.floor(candidate, limit)
+        source, text = candidate.source, candidate.text
+        ahead = self._ahead(source) if self._ahead is not None and text is source.text else None
+        if ahead is not None and ahead <= limit:
+            self._known[candidate.index] = ahead
+            return ahead, True
+        # A shorter text is likely to fit: a bound would tell nothing.
+        if self._floor is not None and len(text) > _HOPELESS * limit:
+            floor = self._floor(source if text is source.text else as_source(candidate), limit)
+            if type(floor) is not int or floor < 0:
+                floor = self._checked(floor, candidate)
             if floor > limit:
                 return floor, False
         return self.whole(candidate), True
@@ -208,6 +224,10 @@ class Prices:
                 name=str(name),
             )
         return whole
+
+
+def _is_whole(candidate: Candidate) -> bool:
+    return candidate.text is candidate.source.text
 
 
 def as_source(candidate: Candidate, text: str | None = None) -> Source:

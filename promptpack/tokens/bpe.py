@@ -20,6 +20,7 @@ from promptpack.wellformed import repaired
 # many characters are counted in parts, and such runs split by another engine.
 LONG = 250_000
 _SHORT = 4_000  # characters of a text whose words are kept in mind, and how many such texts
+_FEW = 32  # words that are counted again as quickly as they are looked up
 _STOPS = re.compile(r"[,.;:!?](?<=[^\W_].)(?=\s)")
 _NO_SPECIAL: set[str] = set()
 _LONG_S = "\u017f"  # where toktok reads o200k's contractions otherwise
@@ -46,7 +47,7 @@ class BpeCounter(BaseCounter):
         self._fast = fast
         self._engine: Callable[[str], int] | None = None
         self._many: Callable[[list[str], str], list[int]] | None = None
-        self._words: dict[str, tuple[int, int]] = {}  # how many words were seen, and the stops if those are all
+        self._words: dict[str, tuple[int, int, int]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.name, self._fast)
@@ -63,23 +64,24 @@ class BpeCounter(BaseCounter):
         (3, 5)
         """
         most = max(limit, 0) + 2
-        known = self._words.get(text) if type(text) is str else None
+        known = self._words.get(text) if most > _FEW and type(text) is str else None
         if known is None or (known[0] < most and known[1] < 0):
             known = self._look(text, most)
-        words, stops = known
-        words = min(words, most) if words > limit else words + stops
-        if self.name == "o200k_base" and "/" in text:
-            words -= text.count("\n/") + text.count("\r/")
-        return max(words, 0)
+        words, stops, joined = known
+        return max((min(words, most) if words > limit else words + stops) - joined, 0)
 
-    def _look(self, text: str, most: int) -> tuple[int, int]:
-        """Return the words of a text, counted up to `most`, and its stops; -1 where not all of it was looked at."""
+    def _look(self, text: str, most: int) -> tuple[int, int, int]:
+        """Return the words of a text, counted up to `most`; its stops, -1 where not all of it was looked at; and in how
+        many places a token may reach over white space."""
         check_text(text)
-        words = _least_words(text)
+        words = _least_words(text) if most > 80 and len(text) > 8 * most else 0  # a few words are split off faster
         if words < most:
             words = len(text.split(None, most - 1))
-        found = words, len(_STOPS.findall(text)) if words < most else -1
-        if type(text) is str and len(text) <= _SHORT:
+        joined = 0
+        if "/" in text and ("\n" in text or "\r" in text) and self.name == "o200k_base":
+            joined = text.count("\n/") + text.count("\r/")
+        found = words, len(_STOPS.findall(text)) if words < most else -1, joined
+        if type(text) is str and most > _FEW and len(text) <= _SHORT:
             if len(self._words) >= _SHORT:
                 self._words.clear()
             self._words[text] = found

@@ -69,7 +69,15 @@ class Memo:
         {'a': 1, 'b c': 2}
         """
         table = self.table
+        new, sizes = dict(zip(texts, counts, strict=True)), list(map(getsizeof, texts))
         with self._lock:
+            more = self._bytes + sum(sizes)
+            if len(new) == len(texts) and max(sizes, default=0) <= self.max_text and more <= self.max_bytes and (
+                len(table) + len(new) <= self.max_entries and table.keys().isdisjoint(new)
+            ):  # the usual case, in one go
+                table.update(new)
+                self._bytes = more
+                return
             for text, count in zip(texts, counts, strict=True):
                 size = getsizeof(text)
                 if size <= self.max_text and text not in table:

@@ -189,8 +189,8 @@ def test_a_text_of_a_type_of_its_own_is_not_printed_in_its_own_way():
 def test_forms_may_be_added_while_others_are_looked_through():
     """Two threads that meet fields for the first time would end in a RuntimeError that is not ours."""
     compiled = TemplateSet.from_string(source="{{ label }} {{ source.title }}\n{{ text }}").compiled()
-    made: dict[tuple[str, ...], Form] = {}
-    forms = Forms(compiled, ("title",), "S", counter("o200k_base"), made)
+    forms = Forms(compiled, ("title",), "S", counter("o200k_base"))
+    made = forms._made
 
     class Crowding:
         columnar = True

@@ -1,0 +1,74 @@
+"""How many sources are priced before anybody asks: what is guessed may cost time, and never a price or an end."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpack import PromptBuilder, Source, TemplateSet
+from promptpack.ahead import FIRST, price_ahead
+from promptpack.tokens.bpe import BpeCounter
+
+TEMPLATE = "<{{ source.n }} title={{ source.title }}>\n{{ text }}\n</{{ source.n }}>"
+
+
+def priced(lengths, room, pace=FIRST, noted=(), each=lambda source: len(source.text)):
+    """The batches in which sources of these lengths are priced, and the pace that was found."""
+    sources = [Source(str(at), "x" * length) for at, length in enumerate(lengths)]
+    batches = []
+
+    def price(new):
+        batches.append([int(one.id) for one in new])
+        return sum(map(each, new))
+
+    found = price_ahead(sources, room, pace, lambda one: each(one) if int(one.id) in noted else None, price)
+    return batches, found
+
+
+def test_the_pace_of_the_last_payload_makes_one_batch_of_what_fits():
+    batches, pace = priced([100] * 50, 1000)
+    assert batches == [list(range(31))]  # guessed as prose, three bytes a token, but each byte is one
+    again, _ = priced([100] * 50, 1000, pace)
+    assert again == [list(range(11))]
+
+
+def test_what_an_earlier_payload_noted_is_not_priced_again():
+    batches, _ = priced([100] * 50, 1000, (1, 1), noted=range(8))
+    assert batches == [[8, 9, 10]]
+    assert priced([100] * 5, 1000, (7, 2), noted=range(5)) == ([], (7, 2))
+
+
+def test_texts_that_cost_nothing_end_it():
+    batches, pace = priced([0] * 3000, 100, each=lambda source: 0)
+    assert [len(batch) for batch in batches] == [1024]
+    assert pace == FIRST
+
+
+@given(
+    st.lists(st.integers(0, 400), max_size=40), st.integers(0, 3000),
+    st.tuples(st.integers(1, 9), st.integers(1, 9)), st.sets(st.integers(0, 39)),
+)
+def test_it_ends_and_leaves_nothing_out_in_between(lengths, room, pace, noted):
+    batches, _ = priced(lengths, room, pace, noted)
+    flat = [at for batch in batches for at in batch]
+    assert flat == [at for at in range(max(flat, default=-1) + 1) if at not in noted]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["word ", "\u8a9e\u8a00", "x", "a, b. ", "\u043c\u0438\u0440 "]),
+                          st.integers(1, 120)), min_size=1, max_size=25), st.integers(200, 900))
+def test_what_was_rendered_before_does_not_show_in_a_payload(texts, window):
+    """The pace and the memos differ; if this fails a report depends on what its process did before."""
+    made = [(str(at), piece * times, 1 - at / 100) for at, (piece, times) in enumerate(texts)]
+
+    def built(template, count):
+        fresh = [Source(*one, metadata={"title": f"T{one[0]}"}) for one in made]
+        return PromptBuilder(window, counter=count, template=template, fields=("title",)).add_sources(fresh)
+
+    first = built(TemplateSet.from_string(source=TEMPLATE), BpeCounter("o200k_base", fast=False)).render()
+    template, count = TemplateSet.from_string(source=TEMPLATE), BpeCounter("o200k_base", fast=False)
+    for piece in ("\u8a9e\u8a00", "antidisestablishmentarianism"):
+        others = [Source(f"o{at}", piece * 40, metadata={"title": "Other"}) for at in range(6)]
+        PromptBuilder(700, counter=count, template=template, fields=("title",)).add_sources(others).render()
+        again = built(template, count)
+        assert again.render().to_dict() == first.to_dict()
+        assert again.render().to_dict() == first.to_dict()
