@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpack.batch.chunks import LARGEST_ROW
+from promptpack.batch.flags import flagged
 from promptpack.cli_common import as_files, as_names, builder_options, packing_of, reported
-from promptpack.errors import OptionError, PromptpackError, SourceError
+from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from promptpack.batch.rows import Columns
     from promptpack.batch.tally import Summary
     from promptpack.builder import PromptBuilder
 
@@ -58,6 +60,7 @@ FORMATS = (
 @click.option("--price", type=float, help="The price of a million tokens of input, for the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @reported
+@flagged()
 def batch(
     source: str, target: str, form: str | None, model: str | None, models: str | None, endpoint: str,
     columns: tuple[str, ...], workers: int | None, on_error: str, dead: str | None, labels: str | None, split: bool,
@@ -73,12 +76,13 @@ def batch(
     every row has a payload; 3: some have not (OUT.dead.jsonl); 1: stopped, and --resume goes on; 2: bad usage.
     """
     from promptpack.batch.codecs import codec_of
+    from promptpack.batch.finished import failed_before, finished_before
     from promptpack.batch.formats import beyond
     from promptpack.batch.job import Job
     from promptpack.batch.options import Options, RowError, StoppedError
     from promptpack.batch.outputs import beside_name
     from promptpack.batch.rows import Columns
-    from promptpack.batch.run import finished_before, run_batch
+    from promptpack.batch.run import run_batch
     from promptpack.batch.tally import checked_price
 
     price = checked_price(price)
@@ -93,8 +97,14 @@ def batch(
     divided = _divided(source, target, engine, ray_address, shard_size, workers)
     left = Path(dead) if dead else beside_name(Path("stdout" if target == "-" else target), "dead")
     if finished_before(target, options):
-        click.echo(f"{target} is complete; there is nothing to go on with", err=True)
-        sys.exit(3 if on_error == "dead-letter" and left.exists() else 0)
+        failed = failed_before(target)  # who skipped rows has no file that tells of them
+        but = f", but for {failed:,} row{'s' * (failed != 1)} that failed" if failed else ""
+        click.echo(f"{target} is complete{but}; there is nothing to go on with", err=True)
+        dead_there = on_error == "dead-letter" and left.exists()
+        if dead_there:
+            click.echo(f"bad rows, with the reason of each: {left}", err=True)
+        sys.exit(3 if failed or dead_there else 0)
+    _told_unseen(source, job.columns)
     again = "" if target == "-" else "; the same command goes on" if divided else "; --resume goes on"
     signal.signal(signal.SIGTERM, lambda *_: _interrupt())
     try:
@@ -122,6 +132,17 @@ def batch(
         if size is not None and (told := beyond(job.kind, summary.payloads, size)):
             click.echo(f"Warning: {told}; --split writes several", err=True)
     sys.exit(3 if summary.failures else 0)
+
+
+def _told_unseen(source: str, columns: Columns) -> None:
+    """Say which columns that were named the first rows do not have; OptionError where none at all has one."""
+    from promptpack.batch.division import inputs
+    from promptpack.batch.naming import unseen
+
+    missing = [] if source == "-" else unseen(inputs(source), columns)
+    if missing:
+        told = ", ".join(quote(one) for one in missing)
+        click.echo(f"{source}: columns that are named (--column) and that none of the first rows has: {told}", err=True)
 
 
 def _divided(
@@ -209,6 +230,7 @@ def _builder(model: str | None, models: str | None, **prompt: Any) -> PromptBuil
 @click.option("--min-support", type=float, help="Fail where a cited text shares less of its words: 0 to 1.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @reported
+@flagged()
 def batch_verify(results: str, payloads: str, output: str | None, min_support: float | None, quiet: bool) -> None:
     """Check the answers in RESULTS, the file of a finished batch (- is standard input), against their payloads.
 

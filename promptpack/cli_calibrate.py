@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +16,8 @@ import click
 from click.core import ParameterSource
 
 from promptpack.cli_common import as_files, as_names, emit, reported
-from promptpack.errors import OptionError
-from promptpack.files import read_json_lines
+from promptpack.errors import OptionError, SourceError
+from promptpack.files import read_numbered_lines
 
 if TYPE_CHECKING:
     from promptpack.builder import PromptBuilder
@@ -27,6 +29,39 @@ if TYPE_CHECKING:
 
 OUT = "curve.json"
 _OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a comparison has none of these
+# Where the library's name of an option is not that of the command's parameter.
+_FLAGS = {
+    "limit": "--answer-tokens", "chat template": "--chat-template", "api_key": "--api-key-env", "builders": "--compare",
+}
+_IN_CODE = " A folder of your own is given as a pathlib.Path or TemplateSet.from_folder(path)."
+_ROW = re.compile(r"\Aquestions\[([0-9]+)\]|(?<= is that of )questions\[([0-9]+)\](?=, too\Z)")
+
+
+@contextmanager
+def _flagged() -> Iterator[None]:
+    """Let an error that begins with the name of an option of the library begin with the flag that was typed."""
+    try:
+        yield
+    except OptionError as error:
+        options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
+        flags = _FLAGS | {str(one.name): max(one.opts, key=len) for one in options}
+        head, colon, told = str(error).partition(": ")
+        if colon and head in flags and not told.startswith("none of them"):  # of the rows, not of their number
+            error.args = (f"{flags[head]}: {told.replace(_IN_CODE, ' A folder of your own is given by its path.')}",)
+        raise
+
+
+@contextmanager
+def _by_line(file: str, numbers: list[int]) -> Iterator[None]:
+    """Let an error of a row name its line; the library knows rows by their positions."""
+    try:
+        yield
+    except SourceError as error:
+        told = str(error)
+        if _ROW.match(told):
+            told = _ROW.sub(lambda found: f"line {numbers[int(found[1] or found[2])]}", told)
+            error.args = (f"{file}: {told}",)
+        raise
 
 
 @click.command()
@@ -67,6 +102,7 @@ _OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a compariso
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds for a request.")
 @click.option("--retries", type=int, default=5, show_default=True, help="Further tries of a request that fails.")
 @reported
+@_flagged()
 def calibrate(
     questions_file: str, base_url: str, model: str, api_key_env: str | None, passages: int, positions: int,
     questions: int, measure: str, chat_template: str, window: int | None, template: str | None, answer_tokens: int,
@@ -96,15 +132,20 @@ def calibrate(
     _begin(kept, resume, restart)
     asking = Asking(measure, ChatForm.of(chat_template), answer_tokens, concurrency, kept)
     prices = _prices(price)
-    rows = read_json_lines(questions_file)
+    numbered = read_numbered_lines(questions_file)
+    rows = [row for _, row in numbered]
+    named = partial(_by_line, questions_file, [number for number, _ in numbered])
     if compare:
-        _compare(rows, compare, window, questions, endpoint, asking, prices, yes, out, figures)
+        with named():
+            probes = _probes(rows, compare, window, questions)
+        _compare(probes, endpoint, asking, prices, yes, out, figures)
         return
     from promptpack.calibration.measure import calibrate as measured
     from promptpack.calibration.measure import plan
 
-    todo = plan(rows, _builder(model, window, template, answer_tokens), passages=passages, positions=positions,
-                questions=questions)
+    builder = _builder(model, window, template, answer_tokens)
+    with named():
+        todo = plan(rows, builder, passages=passages, positions=positions, questions=questions)
     for remark in todo.remarks:
         click.echo(remark, err=True)
     _estimate(todo.all(), asking, endpoint, prices, yes)
@@ -122,16 +163,19 @@ def calibrate(
     click.echo(f"{out or OUT}: the curve ({found.measure}, {len(found.values):,} questions)", err=True)
 
 
-def _compare(
-    rows: list[Any], file: str, window: int | None, questions: int, endpoint: Endpoint, asking: Asking,
-    prices: tuple[float, float] | None, yes: bool, out: str | None,
-    kept: str | None,
-) -> None:
+def _probes(rows: list[Any], file: str, window: int | None, questions: int) -> dict[str, list[Probe]]:
     from promptpack.calibration.builders import read_builders
-    from promptpack.calibration.compare import compared, comparison_probes
+    from promptpack.calibration.compare import comparison_probes
 
-    builders = read_builders(file, window or 8192)
-    probes = comparison_probes(rows, builders, questions)
+    return comparison_probes(rows, read_builders(file, window or 8192), questions)
+
+
+def _compare(
+    probes: dict[str, list[Probe]], endpoint: Endpoint, asking: Asking, prices: tuple[float, float] | None, yes: bool,
+    out: str | None, kept: str | None,
+) -> None:
+    from promptpack.calibration.compare import compared
+
     _estimate([one for own in probes.values() for one in own], asking, endpoint, prices, yes)
     with _progress() as done:
         found = compared(probes, endpoint, replace(asking, on_done=done))

@@ -5,6 +5,13 @@ from __future__ import annotations
 import click
 
 from promptpack.cli_common import as_files, as_names, emit, reported
+from promptpack.errors import OptionError
+
+_UNKNOWN = " No window is known of it"
+_TO_DO = (
+    ": give a file with a row of your own for it (--models FILE), or, where you use it, --window TOKENS. "
+    "`promptpack models` lists the patterns of names that are known."
+)
 
 
 @click.command()
@@ -22,7 +29,13 @@ def models(name: str | None, file: str | None) -> None:
             for row in load_models(file).rows for pattern in row.match
         ))
         return
-    found = required_profile(name, file)
+    try:
+        found = required_profile(name, file)
+    except OptionError as error:  # what it says to do is for programs
+        start, unknown, _ = str(error).partition(_UNKNOWN)
+        if unknown:
+            error.args = (f"{start}{_UNKNOWN}{_TO_DO}",)
+        raise
     row = load_models(file).find(name)
     told = {
         "model": found.model, "patterns": ", ".join(row.match) if row else None, "window": found.window,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from promptpack.batch.codecs import need_arrow
+from promptpack.batch.naming import slips
 from promptpack.batch.rows import Columns, Failure, check_builder, custom_id, filled, known_id, parse_line, read_row
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.message import Message
@@ -76,7 +77,7 @@ def pack_batch(
     columns: where the parts of a row stand (`promptpack.batch.rows.Columns`). sources and history may be lists of
     structs, lists of texts, or JSON text; a source's `metadata` may be JSON text. line: the column that holds each row
     as a line of JSON instead, text or bytes, which is how JSON Lines pass through engines unchanged. Other columns are
-    not looked at.
+    not looked at, but for a misspelt history or system text.
 
     A bad row gives nulls and an `error`, and never ends the batch. No state is kept between calls but the counters'
     memo, and the function pickles (`functools.partial(pack_batch, builder=builder)`). Needs the extra `batch`.
@@ -102,6 +103,8 @@ def pack_batch(
     for name in parts:
         if names.count(name) > 1:
             raise OptionError(f"column: {quote(name)} is there {names.count(name)} times", name="column", given=name)
+    if line is None:  # a misspelt column makes bad rows of those that have something in it
+        parts += [name for name in slips(names, found) if names.count(name) == 1]
     made = []
     for number, raw in enumerate(rows_in(batch.select([name for name in parts if name in names]))):
         id_, data = None, raw.known

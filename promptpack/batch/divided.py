@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, closing
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from promptpack.batch.division import divide, inputs
 from promptpack.batch.engine import worker_count
 from promptpack.batch.gather import Gather
 from promptpack.batch.job import Job
-from promptpack.batch.journal import State
+from promptpack.batch.journal import Journal, State
 from promptpack.batch.options import Options, StoppedError
 from promptpack.batch.outputs import Lock
 from promptpack.batch.parts import Parts, fingerprint
@@ -52,8 +53,25 @@ def run_divided(
         check_size(size)
     files = inputs(source)
     if Path(target).is_dir() or str(target).endswith("/"):
-        return _to_folder(source, Path(target), files, job, chosen, engine or here, size, watch)
-    return _to_file(source, Path(target), files, job, chosen, engine or here, size, watch)
+        with _in_order(Path(target), Path(target) / ".parts"):
+            return _to_folder(source, Path(target), files, job, chosen, engine or here, size, watch)
+    with _in_order(Path(target), beside_path(Path(target), "parts")):
+        return _to_file(source, Path(target), files, job, chosen, engine or here, size, watch)
+
+
+@contextmanager
+def _in_order(out: Path, parts: Path) -> Iterator[None]:
+    """StoppedError where a file finds no room or cannot be had: the same call goes on from the complete parts."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        rows = 0
+        with suppress(OSError, ValueError, KeyError):
+            kept = Parts(parts)
+            rows = sum(kept.summary(number).rows for number in kept.complete())
+        place = getattr(error, "filename", None) or out
+        why = getattr(error, "strerror", None) or error
+        raise StoppedError(f"stopped after {rows:,} rows: {place}: {why}", rows=rows) from error
 
 
 def here(
@@ -74,20 +92,20 @@ def _to_file(
     job = job_for(job, out)
     plan = plan_of(Shard(str(source)), out, job, options)
     can_be_written(out)
-    journal = beside_path(out, "journal")
+    known = fingerprint(files, job, ["file", options.largest_row])
+    journal = Journal(beside_path(out, "journal"), known)
     with ExitStack() as stack:
         stack.enter_context(Lock(beside_path(out, "lock")))
         if journal.exists():
             if not options.restart:
                 raise OptionError(
-                    f"output: {journal} tells of a run of another kind that was not finished; finish that, or begin "
-                    "anew with --restart", name="output", given=str(out),
+                    f"output: {journal.path} tells of a run of another kind that was not finished; finish that, or "
+                    "begin anew with --restart", name="output", given=str(out),
                 )
-            journal.unlink()
+            journal.remove()
         parts = Parts(beside_path(out, "parts"), _SUFFIXES[job.codec])
         if not options.restart and not parts.begun():
             no_older(plan)
-        known = fingerprint(files, job, ["file", options.largest_row])
         shards = parts.begin(functools.partial(divide, source, size), known, restart=options.restart)
         for path in plan.older(".part"):
             path.unlink()
@@ -95,6 +113,7 @@ def _to_file(
         stack.callback(sink.discard)  # what is joined is joined again, and cheaply; the parts are what is kept
         summary = _gathered(parts, shards, files, sink, job, options, engine, watch)
         sink.finish()
+        journal.end(summary, skipped=options.on_error == "skip")
         parts.clear()
     return summary
 

@@ -62,7 +62,7 @@ class Journal:
 
     def exists(self) -> bool:
         """Tell whether a run was begun and not finished."""
-        return self.path.exists()
+        return self.path.exists() and failed_of(self.path) is None
 
     def read(self) -> State:
         """Return how far the run is; OptionError where it was begun with other options or another input."""
@@ -87,6 +87,23 @@ class Journal:
     def remove(self) -> None:
         """Delete the journal: the run is over."""
         self.path.unlink(missing_ok=True)
+
+    def end(self, summary: Summary, *, skipped: bool) -> None:
+        """The run is over. skipped: rows that failed have no file that tells of them, so that the journal stays."""
+        if skipped and summary.failures:
+            write_whole(self.path, {"format": FORMAT, "failed": summary.failures})
+        else:
+            self.remove()
+
+
+def failed_of(path: Path) -> int | None:
+    """Return how many rows failed in a run that is over, where a journal tells of one (`Journal.end`)."""
+    try:
+        data = json.loads(path.read_bytes())
+        failed = data.get("failed") if isinstance(data, dict) else None
+    except (OSError, ValueError):
+        return None
+    return failed if isinstance(failed, int) else None
 
 
 def write_whole(path: Path, data: Any) -> None:

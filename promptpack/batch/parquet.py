@@ -58,6 +58,11 @@ def row_count(path: str) -> int:
     return int(_metadata(path).num_rows)
 
 
+def column_names(path: str) -> list[str]:
+    """Return the names of the columns of a file."""
+    return [str(one) for one in _metadata(path).schema.to_arrow_schema().names]
+
+
 def _metadata(path: str) -> Any:
     pa = need_arrow()
     import pyarrow.parquet as pq

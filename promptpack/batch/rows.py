@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from promptpack.batch.naming import hint, no_slip
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 
@@ -19,7 +20,7 @@ _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")  # Anthropic's pattern; OpenAI
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names under which a row holds its parts; any other column is left alone.
+    """The names under which a row holds its parts; any other column is left alone, but for a misspelt one of these.
 
     id: a text or a whole number; without one a row is named by its place in the input. question: a text, or null for
     none. sources: a list of what `PromptBuilder.add_sources` takes, or null for none. history, system: as the builder
@@ -127,6 +128,8 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 def read_row(data: object, columns: Columns, place: str) -> Row:
     """Return the parts of a row; `place` names a row without an id. SourceError names the column at fault.
 
+    A field that looks like a misspelt part that the row lacks is at fault, too (`promptpack.batch.naming.no_slip`).
+
     >>> read_row({"question": "Why?", "sources": ["A text."]}, Columns(), "at-0").id
     'at-0'
     """
@@ -134,11 +137,13 @@ def read_row(data: object, columns: Columns, place: str) -> Row:
         raise SourceError(f"row: expected an object, got {quote(data)}", field="row")
     missing = [name for name in (columns.question, columns.sources) if name not in data]
     if missing:
+        meant = hint(data, missing[0], "question" if missing[0] == columns.question else "sources")
         there = ", ".join(quote(name, 40) for name in list(data)[:12]) or "nothing"
         raise SourceError(
-            f"{missing[0]}: the row has no such column; it has {there}. Name the columns that hold its parts "
-            "(columns, --column), or give null for none", field=missing[0],
+            f"{missing[0]}: the row has no such column{meant}{' It' if meant else '; it'} has {there}. Name the "
+            "columns that hold its parts (columns, --column), or give null for none", field=missing[0],
         )
+    no_slip(data, columns)
     texts = {}
     for name in (columns.question, columns.system, columns.answer):
         value = data.get(name)

@@ -72,7 +72,8 @@ def _run(
         seen.close()
         seen.remove()
         if journal is not None:
-            journal.remove()
+            with _written(plan, state):
+                journal.end(state.summary, skipped=chosen.on_error == "skip")
         return state.summary
 
 
@@ -164,15 +165,6 @@ def _digest(shard: Shard, job: Job, plan: Plan, options: Options) -> str:
     return digest([known, shard.start, shard.stop, shard.group, job, plan, options.largest_row])
 
 
-def finished_before(target: str, options: Options) -> bool:
-    """Tell whether there is nothing to go on with: the output is there, and no journal."""
-    if target == "-" or not options.resume or Path(target).is_dir():
-        return False
-    out = Path(target)
-    first = Plan(out, split=(None, None) if options.split else None).part(1)
-    return first.exists() and not beside_path(out, "journal").exists() and not beside_path(out, "parts").exists()
-
-
 def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
     """Return where to begin; OptionError where that is not what the options say."""
     if journal is None:
@@ -182,8 +174,8 @@ def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
             return journal.read()
         if plan.part(1).exists():
             raise OptionError(
-                f"resume: {plan.part(1)} is complete, and there is no {journal.path.name}; leave --resume out to make "
-                "it anew", name="resume", given=True,
+                f"resume: {plan.part(1)} is complete, and no journal tells of a run to go on with; leave --resume out "
+                "to make it anew", name="resume", given=True,
             )
         return State()
     if journal.exists() and not options.restart:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from promptpack.errors import PromptpackError
+from promptpack.batch.options import StoppedError
 
 _CACHE = 16_000  # KiB
 
@@ -34,7 +34,7 @@ class Seen:
             self._base.execute("DELETE FROM seen WHERE row > ?", (last,))
             self._base.execute("BEGIN")
         except sqlite3.Error as error:
-            raise PromptpackError(f"batch: the list of ids {path} cannot be used: {error}") from error
+            raise StoppedError(f"batch: the list of ids {path} cannot be used: {error}", rows=last) from error
 
     def add(self, keys: Iterable[tuple[int, bytes]]) -> dict[int, int]:
         """Add the digests of rows; return the rows whose digest was there before, with the row that had it."""

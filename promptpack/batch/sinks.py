@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,9 +62,10 @@ class OneFile:
         complete(self._plan, State(sizes=dict(outputs.sizes), parts=[list(one) for one in outputs.parts]))
 
     def discard(self) -> None:
-        """Delete what is joined so far."""
+        """Delete what is joined so far, where that can be: the next run writes over it."""
         self._outputs.close()
-        self._outputs.discard()
+        with suppress(OSError):  # it must not hide why the joining ended
+            self._outputs.discard()
 
 
 @dataclass(frozen=True, slots=True)

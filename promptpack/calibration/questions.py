@@ -6,7 +6,8 @@ A row has one of two forms:
     {"question": "...", "answers": ["..."], "sources": [{"id": "a", "text": "..."}, ...], "relevant": ["a"]}
 
 `answer` may stand for `answers`, and `id` may name the row. Passages are texts or anything else that
-`PromptBuilder.add_sources` takes. Missing distractors are filled from the passages of other rows.
+`PromptBuilder.add_sources` takes. Missing distractors are filled from the passages of other rows. Other fields are
+passed over, but for one that looks like a misspelt one of these where that is missing: it is an error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.evaluation.answers import words
+from promptpack.misspelt import is_slip
 from promptpack.reading import read_sources
 from promptpack.source import Source
 
@@ -25,6 +27,9 @@ _SPELLINGS = {
     "passage": ("passage", "context"), "distractors": ("distractors",), "sources": ("sources", "chunks"),
     "relevant": ("relevant", "relevantIds", "relevant_ids", "answered_by"),
 }
+
+_KNOWN = frozenset(key for keys in _SPELLINGS.values() for key in keys) | {"id"}
+_LONGEST = 80  # characters; a longer name is no slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ def _read(item: Any, index: int) -> Question:
     found = {
         name: next((item[key] for key in keys if item.get(key) is not None), None) for name, keys in _SPELLINGS.items()
     }
+    _no_slip(item, found, index)
     question = found["question"]
     if not isinstance(question, str) or not question.strip():
         raise _wrong(index, "question", f"expected a text, got {quote(question)}")
@@ -86,6 +92,34 @@ def _read(item: Any, index: int) -> Question:
         (needed,) = _sources([found["passage"]], index, "passage")
         return replace(made, needed=needed, others=tuple(_sources(found["distractors"] or [], index, "distractors")))
     return _split(made, _sources(found["sources"], index, "sources"), found["relevant"], index)
+
+
+def _no_slip(item: Mapping[Any, Any], found: Mapping[str, Any], index: int) -> None:
+    """Raise SourceError for a field that is none, and looks like a misspelt one that the row has need of.
+
+    A row with sources needs no passage, and one with a passage nothing of the other form: there a field is another's.
+    """
+    unneeded = {name for name, value in found.items() if value is not None}
+    if found["sources"] is not None:
+        unneeded |= {"passage", "distractors"}
+    elif found["passage"] is not None:
+        unneeded |= {"sources", "relevant"}
+    wanted = [key for name, keys in _SPELLINGS.items() if name not in unneeded for key in keys]
+    for key in item:
+        if not isinstance(key, str) or key in _KNOWN or len(key) > _LONGEST or item[key] is None:
+            continue
+        said = _plain(key)
+        meant = next((name for name in wanted if len(name) > 1 and said == _plain(name)), None) or next(
+            (name for name in wanted if is_slip(said, _plain(name))), None
+        )
+        # A text under `source` is where a question comes from, in many data sets.
+        if meant is not None and not (meant == "sources" and isinstance(item[key], str)):
+            message = f"questions[{index}]: unknown field {quote(key)}; did you mean {meant!r}?"
+            raise SourceError(message, index=index, field=key)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def _split(made: Question, sources: Sequence[Source], relevant: Any, index: int) -> Question:

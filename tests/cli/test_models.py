@@ -81,3 +81,16 @@ def test_auto_fields(folder: Path) -> None:
     done = run("render", str(folder / "hits.jsonl"), "--fields", "auto")
     assert 'chunk="a"' in done.stdout
     assert "title" not in done.stdout
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("claude-sonet-5", "Error: model: unknown value 'claude-sonet-5'; did you mean 'claude-sonnet-5'? No window"),
+    ("zzz", "Error: model: unknown value 'zzz'. No window"),
+])
+def test_an_unknown_model_names_what_the_command_line_can_do(name: str, said: str) -> None:
+    done = run("models", name)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(said)
+    assert "--models FILE" in done.stderr
+    assert "PromptBuilder" not in done.stderr
+    assert "models=" not in done.stderr
