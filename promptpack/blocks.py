@@ -9,6 +9,7 @@ block) is escaped and counted for all of them together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import compress, repeat
 
@@ -17,6 +18,7 @@ from markupsafe import Markup
 from promptpack.ahead import price_ahead
 from promptpack.columns import Columns
 from promptpack.environment import Compiled, left_out
+from promptpack.errors import PromptpackError
 from promptpack.escaping import Escaping
 from promptpack.forms import CountMany, Form, Forms, Ready
 from promptpack.labels import LAST, Labels
@@ -119,7 +121,9 @@ class Blocks:
         """
         if self._at_once:
             self._alive.append(sources)
-            self.form.pace = price_ahead(sources, room, self.form.pace, self._noted, self._price_all)
+            # An error is told to who asks for that price: which sources are looked at here depends on a guess.
+            with suppress(PromptpackError):
+                self.form.pace = price_ahead(sources, room, self.form.pace, self._noted, self._price_all)
 
     def _noted(self, source: Source) -> int | None:
         """Return the price that an earlier payload of the same settings noted, None where there is none."""

@@ -85,9 +85,11 @@ class Columns:
         return tuple(compress(self.names, values)), tuple([value for value in values if value])
 
     def _text(self, name: str, source: Source) -> str | None:
+        value: Any
         if name == "chunk":
-            return self._shown_ids.get(source.id, source.id)
-        value = getattr(source, name) if name in OWN else None
-        if value is None:
-            value = source.metadata.get(name)
+            value = self._shown_ids.get(source.id, source.id)
+        else:
+            value = getattr(source, name) if name in OWN else None
+            if value is None:
+                value = source.metadata.get(name)
         return value if value is None or type(value) is str else shown_field(source, name, value) or None

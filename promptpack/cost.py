@@ -11,6 +11,8 @@ from promptpack.source import Source
 class Cost:
     """The price of a source as `pack()` takes it, with the cheap bound that spares tokenising what cannot fit."""
 
+    foresees = True  # `pack()` asks for the prices that are known beforehand
+
     def __init__(self, blocks: Blocks) -> None:
         self._price = blocks.price
         self._known = blocks.whole.get

@@ -74,9 +74,12 @@ class Form:
         count: CountMany,
     ) -> list[int | None]:
         """Return what the texts cost, their line breaks included; None for those that have to be looked at closely."""
-        found: list[int | None] = list(map(self.texts.table.get, texts))
-        if not {str}.issuperset(map(type, texts)):  # a text of a type of its own may print another one than it equals
-            found = [cost if type(text) is str else None for text, cost in zip(texts, found, strict=True)]
+        known = self.texts.table.get
+        found: list[int | None]
+        if {str}.issuperset(map(type, texts)):
+            found = list(map(known, texts))
+        else:  # a text of a type of its own may print another one than it equals, and need not have a hash
+            found = [known(text) if type(text) is str else None for text in texts]
         meter = self.meter
         if None in found and meter is not None:
             at = [

@@ -37,8 +37,7 @@ class Cost(Protocol):
 
     It may carry `floor(source, limit) -> int`: a cheap lower bound of the price, asked for first, so
     that a source which cannot fit need not be tokenised. It may carry `ahead(sources, budget)`, which is told all
-    sources in rank order before any price is asked for: many are counted faster together. And `known(source)`, the
-    price where it is known without counting, else None.
+    sources in rank order before any price is asked for: many are counted faster together.
     """
 
     def __call__(self, source: Source, /) -> int: ...

@@ -14,7 +14,7 @@ from promptpack.errors import BudgetError, quote
 from promptpack.packing.candidate import Candidate, DropReason
 from promptpack.packing.choice import Choice, Limits, tokens_told
 from promptpack.packing.knapsack import optimal
-from promptpack.packing.select import Prices, ask, by_density, outside_in, value_of
+from promptpack.packing.select import Prices, ask, by_density, outside_in, part_of, value_of
 from promptpack.packing.spans_auto import resolve
 from promptpack.packing.trim import shorten
 from promptpack.protocols import Selector
@@ -172,16 +172,17 @@ def _cut(candidate: Candidate, whole: int, left: int, choice: Choice) -> tuple[s
         return None
     cost = choice.prices.cost
     # The whole text is known not to fit; it is not priced again, and not at all if a bound told.
-    priced = {candidate.text: whole}
+    priced = {str.__str__(candidate.text): whole}
 
     def count(text: str) -> int:
-        if text not in priced:
-            priced[text] = choice.prices.piece(candidate, text)
-        return priced[text]
+        plain = str.__str__(text)  # a text of a type of its own need not have a hash
+        if plain not in priced:
+            priced[plain] = choice.prices.piece(candidate, text)
+        return priced[plain]
 
     text = shorten(
-        candidate.text, left, cut, count, prefix=getattr(cost, "prefix", None),
-        suffix=getattr(cost, "suffix", None), question=choice.question,
+        candidate.text, left, cut, count, prefix=part_of(cost, "prefix"),
+        suffix=part_of(cost, "suffix"), question=choice.question,
     )
     return (text, count(text)) if text else None
 

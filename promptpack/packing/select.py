@@ -12,6 +12,7 @@ from dataclasses import fields
 from itertools import accumulate, takewhile
 from math import log2
 from operator import attrgetter
+from typing import Any
 
 from promptpack.errors import OptionError, TokenizerError, quote
 from promptpack.packing.candidate import Candidate
@@ -119,7 +120,7 @@ class Prices:
     of 0 or more.
     """
 
-    __slots__ = ("_ahead", "_cost", "_floor", "_known", "cost")
+    __slots__ = ("_ahead", "_cost", "_first", "_floor", "_known", "cost")
 
     def __init__(self, cost: Cost) -> None:
         if not callable(cost):
@@ -127,13 +128,18 @@ class Prices:
             raise OptionError(message, name="cost", given=cost)
         self.cost = cost
         self._cost: Callable[[Source], int] = cost
-        self._floor: Callable[[Source, int], int] | None = getattr(cost, "floor", None)
-        self._ahead: Callable[[Source], int | None] | None = getattr(cost, "known_price", None)
+        self._floor = part_of(cost, "floor")
+        # Asked only of a cost that says so: on any other, these names mean something of its own.
+        foresees = getattr(cost, "foresees", None) is True
+        self._ahead: Callable[[Source], int | None] | None = part_of(cost, "known_price") if foresees else None
+        self._first: Callable[[list[Source]], list[int]] | None = (
+            part_of(cost, "first_known_prices") if foresees else None
+        )
         self._known: dict[int, int] = {}
 
     def ahead(self, candidates: Sequence[Candidate], budget: int | None) -> None:
         """Tell a cost that wants to know beforehand which sources there are, in rank order."""
-        told = getattr(self.cost, "ahead", None)
+        told = part_of(self.cost, "ahead")
         if told is not None and budget is not None:
             told([candidate.source for candidate in candidates], budget)
 
@@ -157,11 +163,10 @@ class Prices:
 
     def fitting(self, candidates: Sequence[Candidate], budget: int) -> list[int]:
         """Return what the first candidates cost: as many as are known without asking, and fit together."""
-        known = getattr(self.cost, "first_known_prices", None)
-        if known is None:
+        if self._first is None:
             return []
         whole = list(takewhile(_is_whole, candidates))
-        costs: list[int] = known([one.source for one in whole])
+        costs = self._first([one.source for one in whole])
         sums = list(accumulate(costs))
         del costs[bisect(sums, budget):]
         return costs
@@ -224,6 +229,16 @@ class Prices:
                 name=str(name),
             )
         return whole
+
+
+def part_of(cost: Cost, name: str) -> Callable[..., Any] | None:
+    """Return what a cost may carry under this name; None where there is nothing, or what cannot be called.
+
+    >>> part_of(len, "floor") is None
+    True
+    """
+    part = getattr(cost, name, None)
+    return part if callable(part) else None
 
 
 def _is_whole(candidate: Candidate) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
-from promptpack import Source
+from promptpack import Cut, Packing, PromptBuilder, Source, TemplateSet
+from promptpack.columns import Columns
 from promptpack.escape import LEVELS, LiveLabels, Rules, are_inert, is_inert
 from promptpack.measure import Meter
 from promptpack.packing.candidate import Candidate
@@ -50,6 +52,35 @@ def test_a_column_of_values_is_folded_as_each_of_them_is(values):
     assert list(meter.all_alike(values)) == [meter.alike(value) for value in values]
 
 
+class Odd(str):
+    """A text of a type of its own, which does other things than a text."""
+
+    def strip(self, chars=None):
+        return "[S1]"
+
+
+VALUES = st.sampled_from([None, "", " Lamps ", "two\nlines", 7, True, 1.0, ["x", 7], [], Markup("a<b"), Odd(" own ")])
+IDS = st.sampled_from(["a#1", " b", Markup("m<1"), Odd("k#1")])
+
+
+@given(st.lists(st.tuples(IDS, VALUES, VALUES), max_size=6), st.booleans())
+@example([(Odd("k#1"), None, None)], False)
+@example([(Markup("m<1"), None, None)], False)
+def test_fields_are_read_together_as_they_are_alone(rows, renamed):
+    """Else what is shown of a source would depend on whether others were priced with it."""
+    sources = [Source(id_, "x", metadata={"title": title, "document": document}) for id_, title, document in rows]
+    shown = {"a#1": Markup("a&1")} if renamed else {}
+    columns = Columns(("chunk", "title", "document"), shown, TemplateSet.named("default").settings)
+    together = {
+        id(source): [(name, value.strip()) for name, value in zip(names, values, strict=True) if value.strip()]
+        for names, group, held in columns.groups(sources) for source, *values in zip(group, *held, strict=True)
+    }
+    for source in sources:
+        pairs = list(zip(*columns.fields(source), strict=True))
+        assert pairs == together[id(source)]
+        assert all(type(value) is str for _, value in pairs)
+
+
 @given(st.lists(TEXTS, max_size=12))
 @example(["The end\u212a", "The endK", "Start K", " The  endK "])
 def test_exact_copies_are_those_whose_folded_texts_are_equal(texts):
@@ -65,3 +96,18 @@ def test_exact_copies_are_those_whose_folded_texts_are_equal(texts):
 @pytest.mark.parametrize("many", [0, 1, 31, 32, 33, 100])
 def test_every_text_gets_an_answer(many):
     assert are_inert(["a < b"] * many, Rules()) == [True] * many
+
+
+@pytest.mark.parametrize(("cut", "window"), [(None, 2000), (Cut(min_tokens=1), 260)])
+def test_a_text_of_a_type_of_its_own_need_not_have_a_hash(cut, window):
+    """A class with its own comparison has none; it would end in a TypeError that is not ours."""
+
+    class Compared(str):
+        def __eq__(self, other):
+            return str.__eq__(self, other)
+
+    def rendered(kind):
+        sources = [Source("a", kind("Some text. Here it is. " * 30), cut=cut), Source("b", "Other text.")]
+        return PromptBuilder(window, packing=Packing(select="top")).add_sources(sources).render()
+
+    assert rendered(Compared).text == rendered(str).text

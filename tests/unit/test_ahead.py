@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpack import PromptBuilder, Source, TemplateSet
+from promptpack import Packing, PromptBuilder, Source, TemplateSet
 from promptpack.ahead import FIRST, price_ahead
 from promptpack.tokens.bpe import BpeCounter
 
@@ -72,3 +72,22 @@ def test_what_was_rendered_before_does_not_show_in_a_payload(texts, window):
         again = built(template, count)
         assert again.render().to_dict() == first.to_dict()
         assert again.render().to_dict() == first.to_dict()
+
+
+def test_a_source_that_nobody_asks_for_is_no_error_whatever_was_rendered_before():
+    """How far the look ahead reaches depends on the pace; it would end in an error that a first payload has not."""
+    asked = [(f"a{at}", f"The lamp {at} is on. " * 40, 1 - at / 100) for at in range(30)]
+    template = TemplateSet.from_string(source="{{ label }} {{ source.title if source.title }}\n{{ text }}")
+
+    def rendered(sources, window):
+        builder = PromptBuilder(window, template=template, packing=Packing(select="top"))
+        return builder.add_sources(sources).render()
+
+    def payload():
+        odd = Source("odd", "The lamp is on. " * 400, 0.1, metadata={"title": {"not": "one line"}})
+        return rendered([*(Source(*one) for one in asked), odd], 2000).to_dict()
+
+    first = payload()
+    # Many bytes for each token: the next look reaches over all sources.
+    rendered([Source(f"b{at}", f"{at}" + ("x" + " " * 300) * 20) for at in range(5)], 20_000)
+    assert payload() == first

@@ -9,8 +9,9 @@ import pytest
 from promptpack.errors import OptionError, TokenizerError
 from promptpack.packing import knapsack
 from promptpack.packing.candidate import Candidate
+from promptpack.packing.pipeline import Packing, pack
 from promptpack.packing.select import Prices, ask, density, edges, outside_in, prefix, top
-from promptpack.source import Source
+from promptpack.source import Cut, Source
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,38 @@ def test_a_cost_that_is_no_count_is_refused(answer):
     """If this fails, a broken counter silently breaks the promise that the payload fits."""
     with pytest.raises(TokenizerError, match="s0"):
         Prices(lambda source: answer).whole(candidate())
+
+
+@pytest.mark.parametrize("select", ["top", "prefix", "density", "optimal", "edges", "priority", "spans"])
+@pytest.mark.parametrize("name", ["floor", "ahead", "known", "known_price", "first_known_prices", "prefix", "suffix"])
+def test_what_a_cost_has_for_itself_under_such_a_name_is_not_asked(name, select):
+    """An object that prices and has a field `known` would end in a TypeError that is not ours."""
+
+    class Priced:
+        def __call__(self, source):
+            return len(source.text)
+
+    cost = Priced()
+    setattr(cost, name, {"a": 3})
+    sources = [Source(str(at), "word " * (at + 2), 1 - at / 10, cut=Cut(at="token", min_tokens=1)) for at in range(6)]
+    packing = Packing(select=select)
+    assert pack(sources, 43, packing=packing, cost=cost) == pack(sources, 43, packing=packing, cost=Priced())
+
+
+def test_only_a_cost_that_says_so_is_asked_what_it_knows():
+    """A method of that name that means something else would price the sources."""
+
+    class Shop:
+        def __call__(self, source):
+            return len(source.text)
+
+        def known_price(self, source):
+            return 1
+
+        def first_known_prices(self, sources):
+            return [1] * len(sources)
+
+    assert pack([Source("a", "word " * 9), Source("b", "word")], 5, cost=Shop()).ids == ("b",)
 
 
 def test_numpy_counts_are_counts():
