@@ -31,6 +31,7 @@ from promptpack.packing.intake import keep_apart
 from promptpack.packing.pipeline import pack
 from promptpack.payload import Payload, Report
 from promptpack.profiles import Profile, estimate_note, planned, profile
+from promptpack.quick import maker
 from promptpack.reading import HASH_MARK
 from promptpack.render import ENCLOSURE, LONG, Frame, Overhead
 from promptpack.setforms import escaping_for
@@ -44,6 +45,9 @@ from promptpack.window import Budget, Window, allocate, shortfall
 
 if TYPE_CHECKING:
     from promptpack.builder import Content, PromptBuilder
+
+
+_budget = maker(Budget, checked=True)
 
 
 def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool = False) -> Payload:
@@ -241,9 +245,10 @@ def _settled(account: Budget, draft: Draft) -> Budget:
     """Return the account of what is sent: the frame is what nothing else takes."""
     others = account.fixed - account.frame
     frame = max(0, draft.tokens - others - sum([one.tokens for one in draft.sources]))
-    return replace(
-        account, frame=frame, sources=max(0, account.input - others - frame), used=draft.tokens,
-        enclosures=draft.enclosures, metadata=draft.metadata,
+    return _budget(
+        account.window, account.answer, account.margin, account.system, account.history, account.question, frame,
+        max(0, account.input - others - frame), draft.tokens, account.exact, account.tools, draft.enclosures,
+        draft.metadata,
     )
 
 

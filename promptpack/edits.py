@@ -21,6 +21,8 @@ def text_edits(
     persona: the system text of the builder, of which only lone surrogates are replaced. folded: the system turns of
     the history. Of the history only messages that were changed are escaped again, to count. O(length).
     """
+    if not (persona or folded or fitted.messages):
+        return (), ()
     system = [] if persona is None or encodes(persona) else ["hidden"]
     system += [kind for text in folded for kind in kinds_of(escaping.turn(text, "system"))]
     edits = list(_counted("system", system))

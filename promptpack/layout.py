@@ -19,6 +19,7 @@ from promptpack.errors import OptionError, SourceError, TemplateRenderError, quo
 from promptpack.escape import LiveLabels, Rules, escape_text
 from promptpack.labels import prefix_of
 from promptpack.message import INSTRUCTIONS
+from promptpack.quick import maker
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -76,6 +77,9 @@ class Layout:
                 raise OptionError(f"layout: {name}: {quote(value)} cannot be", name=name, given=value)
 
 
+_layout = maker(Layout, checked=True)  # its parts are known to be right
+
+
 def check_cache(cache: object) -> None:
     """Raise OptionError where `cache` is neither None nor the name of a way to cache."""
     if cache is not None and cache not in CACHES:
@@ -102,15 +106,15 @@ def laid_out(
     # all sources and the question, or two: then the pinned sources come before the history.
     around = len(messages) - history - (messages[0].role in INSTRUCTIONS)
     own = len(messages) - history - 2 if around == 2 else None
-    return Layout(
-        question=_alone(frame, question, persona, fitted),
-        system=None if system is None else system.text,
-        pinned=own,
-        history=history,
-        stable=_end(messages[-1].text, blocks) if own is None else 0,
-        native=settings.native,
-        cache=None if frame.escaping.rules.suffix else builder.cache,  # spotlight: nothing stays the same
-        escaped={one.label: escaped[one.label] for one in tried if escaped[one.label] != one.text},
+    return _layout(
+        _alone(frame, question, persona, fitted),
+        None if system is None else system.text,
+        own,
+        history,
+        _end(messages[-1].text, blocks) if own is None else 0,
+        settings.native,
+        None if frame.escaping.rules.suffix else builder.cache,  # spotlight: nothing stays the same
+        {one.label: escaped[one.label] for one in tried if escaped[one.label] != one.text},
     )
 
 

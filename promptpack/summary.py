@@ -58,6 +58,8 @@ def fit_turns(
     >>> [message.content for message in fitted.messages], fitted.used
     (['a to d', 'g h'], 5)
     """
+    if not turns:  # the usual case of a single question
+        return _NO_TURNS
     ready = [Turn(tuple(map(escape, turn.messages)), turn.index) for turn in turns]
     sizes = {id(turn): sum(map(count, turn.messages)) for turn in ready}
     whole = _said(fit_history(ready, room, lambda turn: sizes[id(turn)]), turns)
@@ -80,6 +82,9 @@ def fit_turns(
     note = f"{_turns(len(left))} of the history left and are summed up in {size} tokens"
     said = (*_places("summary", made), *fitted.said)
     return replace(fitted, used=fitted.used + size, summary=turn, notes=(note,), said=said)
+
+
+_NO_TURNS = fit_history((), 0, lambda turn: 0)
 
 
 def _said(fitted: Fitted, turns: Sequence[Turn]) -> Fitted:

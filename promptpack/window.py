@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from operator import attrgetter
 
 from promptpack.errors import BudgetError, OptionError, quote
 
 LARGEST = 1_000_000_000
 DEFAULT_ANSWER = 1024  # the reserve for the answer of a large window; a quarter of a small one
 _PARTS = ("system", "tools", "history", "question", "frame")
+_NUMBERS = ("window", "answer", "margin", *_PARTS, "sources", "used", "enclosures", "metadata")
+_numbers = attrgetter(*_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,9 @@ class Budget:
     metadata: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("window", "answer", "margin", *_PARTS, "sources", "used", "enclosures", "metadata"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 0:
+        values = _numbers(self)
+        if set(map(type, values)) != {int} or min(values) < 0:  # asked for each payload, and mostly all is well
+            for name, value in zip(_NUMBERS, values, strict=True):
                 object.__setattr__(self, name, _whole(f"budget: {name}", value, most=None))
         if not isinstance(self.exact, bool):
             raise OptionError(
