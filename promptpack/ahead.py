@@ -36,9 +36,8 @@ def price_ahead(
     while True:
         new: list[Source] = []
         length = 0
-        for source in sources[at:]:
-            if length * used > left * seen or len(new) == _AT_ONCE:
-                break
+        while at < len(sources) and length * used <= left * seen and len(new) < _AT_ONCE:
+            source = sources[at]
             at += 1
             known = noted(source)
             if known is not None:

@@ -246,9 +246,10 @@ def _settled(account: Budget, draft: Draft) -> Budget:
     others = account.fixed - account.frame
     frame = max(0, draft.tokens - others - sum([one.tokens for one in draft.sources]))
     return _budget(
-        account.window, account.answer, account.margin, account.system, account.history, account.question, frame,
-        max(0, account.input - others - frame), draft.tokens, account.exact, account.tools, draft.enclosures,
-        draft.metadata,
+        window=account.window, answer=account.answer, margin=account.margin, system=account.system,
+        history=account.history, question=account.question, frame=frame,
+        sources=max(0, account.input - others - frame), used=draft.tokens, exact=account.exact, tools=account.tools,
+        enclosures=draft.enclosures, metadata=draft.metadata,
     )
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpack.batch.chunks import LARGEST_ROW
-from promptpack.batch.flags import flagged
 from promptpack.cli_common import as_files, as_names, builder_options, packing_of, reported
+from promptpack.cli_flags import flagged
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 FORMATS = (
     "payload", "parquet", "openai-batch", "anthropic-batch", "vllm-batch", "gemini-batch", "chat-finetune",
 )
+# Where the library's name of an option is not that of the command's parameter.
+_FLAGS = {
+    "format": "--format", "column": "--column", "beside": "--labels", "largest_row": "--max-row-bytes",
+    "size": "--shard-size", "curve": "--place",
+}
+_WORDS = {"on_error is skip": "--on-error is skip"}
 
 
 @click.command()
@@ -60,7 +66,7 @@ FORMATS = (
 @click.option("--price", type=float, help="The price of a million tokens of input, for the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @reported
-@flagged()
+@flagged(_FLAGS, _WORDS)
 def batch(
     source: str, target: str, form: str | None, model: str | None, models: str | None, endpoint: str,
     columns: tuple[str, ...], workers: int | None, on_error: str, dead: str | None, labels: str | None, split: bool,
@@ -230,7 +236,7 @@ def _builder(model: str | None, models: str | None, **prompt: Any) -> PromptBuil
 @click.option("--min-support", type=float, help="Fail where a cited text shares less of its words: 0 to 1.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @reported
-@flagged()
+@flagged(_FLAGS, _WORDS)
 def batch_verify(results: str, payloads: str, output: str | None, min_support: float | None, quiet: bool) -> None:
     """Check the answers in RESULTS, the file of a finished batch (- is standard input), against their payloads.
 

@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from promptpack.cli_common import as_files, as_names, emit, reported
+from promptpack.cli_flags import flagged
 from promptpack.errors import OptionError, SourceError
 from promptpack.files import read_numbered_lines
 
@@ -33,22 +34,7 @@ _OF_CURVES = ("passages", "positions", "template", "fit", "plot")  # a compariso
 _FLAGS = {
     "limit": "--answer-tokens", "chat template": "--chat-template", "api_key": "--api-key-env", "builders": "--compare",
 }
-_IN_CODE = " A folder of your own is given as a pathlib.Path or TemplateSet.from_folder(path)."
 _ROW = re.compile(r"\Aquestions\[([0-9]+)\]|(?<= is that of )questions\[([0-9]+)\](?=, too\Z)")
-
-
-@contextmanager
-def _flagged() -> Iterator[None]:
-    """Let an error that begins with the name of an option of the library begin with the flag that was typed."""
-    try:
-        yield
-    except OptionError as error:
-        options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
-        flags = _FLAGS | {str(one.name): max(one.opts, key=len) for one in options}
-        head, colon, told = str(error).partition(": ")
-        if colon and head in flags and not told.startswith("none of them"):  # of the rows, not of their number
-            error.args = (f"{flags[head]}: {told.replace(_IN_CODE, ' A folder of your own is given by its path.')}",)
-        raise
 
 
 @contextmanager
@@ -102,7 +88,7 @@ def _by_line(file: str, numbers: list[int]) -> Iterator[None]:
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds for a request.")
 @click.option("--retries", type=int, default=5, show_default=True, help="Further tries of a request that fails.")
 @reported
-@_flagged()
+@flagged(_FLAGS)
 def calibrate(
     questions_file: str, base_url: str, model: str, api_key_env: str | None, passages: int, positions: int,
     questions: int, measure: str, chat_template: str, window: int | None, template: str | None, answer_tokens: int,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
+from types import NoneType
 from typing import Any, NamedTuple
 
 from promptpack.settings import TemplateSettings
@@ -54,12 +55,9 @@ class Columns:
             ]
         else:
             values = [source.metadata.get(name) for source in sources]
-        if set(map(type, values)) == {str}:
+        if {str, NoneType}.issuperset(map(type, values)):  # mostly so, and then they are shown as they are
             return values
-        return [
-            value if type(value) is str or value is None else shown_field(source, name, value) or None
-            for source, value in zip(sources, values, strict=True)
-        ]
+        return [self._text(name, source) for source in sources]
 
     def groups(self, sources: Sequence[Source]) -> Iterator[Group]:
         """Yield the sources in groups that have the same fields."""

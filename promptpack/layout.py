@@ -107,14 +107,14 @@ def laid_out(
     around = len(messages) - history - (messages[0].role in INSTRUCTIONS)
     own = len(messages) - history - 2 if around == 2 else None
     return _layout(
-        _alone(frame, question, persona, fitted),
-        None if system is None else system.text,
-        own,
-        history,
-        _end(messages[-1].text, blocks) if own is None else 0,
-        settings.native,
-        None if frame.escaping.rules.suffix else builder.cache,  # spotlight: nothing stays the same
-        {one.label: escaped[one.label] for one in tried if escaped[one.label] != one.text},
+        question=_alone(frame, question, persona, fitted),
+        system=None if system is None else system.text,
+        pinned=own,
+        history=history,
+        stable=_end(messages[-1].text, blocks) if own is None else 0,
+        native=settings.native,
+        cache=None if frame.escaping.rules.suffix else builder.cache,  # spotlight: nothing stays the same
+        escaped={one.label: escaped[one.label] for one in tried if escaped[one.label] != one.text},
     )
 
 

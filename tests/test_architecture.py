@@ -27,7 +27,7 @@ LAYERS = (
     ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
     (
         "calibration", "conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "batch",
-        "cli_common", "cli_batch", "cli_bench", "cli_calibrate", "cli_eval", "cli_explain", "cli_models",
+        "cli_common", "cli_flags", "cli_batch", "cli_bench", "cli_calibrate", "cli_eval", "cli_explain", "cli_models",
         "cli_reorder", "cli_templates", "cli_verify", "cli",
     ),
     ("__main__", "__init__"),
@@ -62,6 +62,7 @@ ALLOWED = {
     ("conversation", "keeping"),
     ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),
     ("cli", "cli_batch"), ("cli_batch", "cli_common"), ("cli_batch", "batch"),
+    ("cli_batch", "cli_flags"), ("cli_calibrate", "cli_flags"),
     ("cli", "cli_calibrate"), ("cli_calibrate", "calibration"), ("cli_calibrate", "cli_common"),
     ("cli_calibrate", "files"), ("calibration", "files"),   # chat templates, builders to compare
     ("cli", "cli_bench"), ("cli", "cli_eval"), ("cli", "cli_reorder"), ("cli_eval", "cli_common"), ("cli_eval",
