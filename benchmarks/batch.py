@@ -1,6 +1,6 @@
 """Many prompts: rows a CPU second, scaling, and memory of the engines, against a plain loop.
 
-    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,1,2,ray] [--repeat 1] [--share 4]
+    python benchmarks/batch.py [--rows 20000] [--data FOLDER] [--only loop,1,2,ray] [--repeat 1] [--short 100000]
 
 A row is a real question with 50 chunks of about 210 tokens. With --data (a folder with `*.questions.jsonl.gz`, key q,
 and `*.docs.jsonl.gz`, key text; or one with such a folder `data`) questions and texts are those of public data sets;
@@ -8,8 +8,8 @@ without it they are sentences of Python's reference pages. Each run is a process
 engine has to be that of the first. CPU seconds are those of its whole tree; "start" are those of a run of 4 rows, and
 rows per CPU second are counted beyond it where a target says so. Peak memory is the largest sum of the proportional
 set sizes (PSS) of the tree and of its files in memory, looked at twice a second, in the first and in the second half of
-the run; and at a share of the rows, since it should not depend on how many there are. --repeat takes the middle of
-several runs of each engine, in turns.
+the run. It should not depend on how many rows there are: that is looked at on many short ones (4 chunks of some 30
+tokens), which soon fill what a worker remembers. --repeat takes the middle of several runs of each engine, in turns.
 """
 
 from __future__ import annotations
@@ -73,16 +73,18 @@ def strings(path: Path, keys: tuple[str, ...]) -> Iterator[str]:
             yield next((row[key] for key in keys if isinstance(row.get(key), str)), "")
 
 
-def write_rows(path: Path, rows: int, folder: Path | None) -> None:
+def write_rows(
+    path: Path, rows: int, folder: Path | None, *, chunks: int = CHUNKS, characters: int = CHARACTERS
+) -> None:
     rng = random.Random(7)
     questions, pool = sentences(folder)
     with path.open("w", encoding="utf-8") as file:
         for number in range(rows):
             sources = []
-            for chunk in range(CHUNKS):
+            for chunk in range(chunks):
                 text: list[str] = []
                 length = 0
-                while length < CHARACTERS:
+                while length < characters:
                     text.append(rng.choice(pool))
                     length += len(text[-1]) + 1
                 sources.append({"id": f"d{number}#{chunk}", "text": " ".join(text), "score": round(rng.random(), 6),
@@ -175,20 +177,22 @@ def middle(runs: list[tuple[float, float, float, float]]) -> tuple[float, float,
 
 
 def targets(
-    rows: int, starts: dict[str, float], found: dict[str, tuple[float, float, float, float]], share: int,
-    fewer: dict[str, float],
+    rows: int, starts: dict[str, float], found: dict[str, tuple[float, float, float, float]],
+    short: dict[str, tuple[float, float, float, float]], many: int,
 ) -> Iterator[str]:
-    """What is asked of the engines, as far as they were run. fewer: the peaks with no more than `share` rows."""
+    """What is asked of the engines, as far as they were run. short: what they took for `many` short rows."""
     if {"loop", "1"} <= set(found):
         yield f"1 worker, rows per CPU second of the plain loop: {found['loop'][0] / found['1'][0]:.3f} (0.9 or more)"
     if {"1", "2"} <= set(found):
         yield f"2 workers, times the speed of 1: {found['1'][1] / found['2'][1]:.3f} (1.7 or more, on two free cores)"
     for what in ("1", "2"):
         if what in found:
-            _, _, first, second = found[what]
-            yield (f"peak memory with {what} worker{'s' * (what != '1')}: {max(first, second):.0f} MB (below 600), in "
-                   f"the second half {second / first:.2f} times that of the first"
-                   + (f", and with {share:,} rows {fewer[what]:.0f} MB" if what in fewer else ""))
+            name = f"{what} worker{'s' * (what != '1')}"
+            yield f"peak memory with {name}: {max(found[what][2:]):.0f} MB (below 600)"
+            if what in short:
+                _, _, first, second = short[what]
+                yield (f"peak memory with {name}, {many:,} short rows: {first:.0f} MB, and {second:.0f} MB in the "
+                       f"second half, {second / first:.2f} times as much (1.05 or less: flat in the number of rows)")
     if {"2", "ray"} <= set(found):
         local, ray = (found[one][0] - starts[one] for one in ("2", "ray"))
         yield f"Ray, CPU of the local engine beyond the starts: {ray / local:.2f} (1.1 or less)"
@@ -202,17 +206,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", default="loop,1,2,ray")
     parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--share", type=int, default=4, help="look at memory at this share of the rows, too; 0: do not")
+    parser.add_argument("--short", type=int, default=100_000, help="look at memory over so many short rows; 0: do not")
     given = parser.parse_args()
     engines = given.only.split(",")
     folder = given.data / "data" if given.data and (given.data / "data").is_dir() else given.data
     with tempfile.TemporaryDirectory() as name:
-        source, few, part = (Path(name) / f"{one}.jsonl" for one in ("in", "few", "part"))
+        source, few, many = (Path(name) / f"{one}.jsonl" for one in ("in", "few", "many"))
         write_rows(source, given.rows, folder)
-        share = given.rows // given.share if given.share else 0
-        for path, count in ((few, 4), (part, share)):
-            with source.open("rb") as file, path.open("wb") as some:
-                some.writelines(islice(file, count))
+        write_rows(many, given.short, folder, chunks=4, characters=100)
+        with source.open("rb") as file, few.open("wb") as some:
+            some.writelines(islice(file, 4))
         starts = {}
         for what in engines:
             apart = ["--shard-size", "1"] if what == "ray" else []  # a task for each row, so that all processes start
@@ -226,8 +229,8 @@ def main() -> None:
                 first = Path(name) / f"out-{engines[0]}.jsonl"
                 assert what == engines[0] or filecmp.cmp(first, target, shallow=False), f"{what}: another output"
         found = {what: middle(each) for what, each in runs.items()}
-        fewer = {what: max(measure(command_of(what, part, Path(name) / f"part-{what}.jsonl"))[2:])
-                 for what in engines if what in ("1", "2") and share}
+        short = {what: measure(command_of(what, many, Path(name) / f"many-{what}.jsonl"))
+                 for what in engines if what in ("1", "2") and given.short}
         print(f"{given.rows:,} rows of {CHUNKS} chunks, {source.stat().st_size / 1e6:,.0f} MB of input\n")
         print("| engine | CPU s | of it start | rows per CPU s | wall s | peak MB, first and second half |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -236,7 +239,7 @@ def main() -> None:
             print(f"| {titles.get(what, f'{what} workers')} | {cpu:.1f} | {starts[what]:.1f} | {given.rows / cpu:.0f} "
                   f"| {wall:.1f} | {early:.0f}, {late:.0f} |")
         print()
-        for line in targets(given.rows, starts, found, share, fewer):
+        for line in targets(given.rows, starts, found, short, given.short):
             print(f"* {line}")
 
 

@@ -86,13 +86,15 @@ class Blocks:
             key = id(source)
             found = self.whole.get(key)
             if found is None:
-                found = self._priced(self._looked.get(key) or self._look(source))
+                found = self._looked.get(key) or self._look(source)
+                found = self._priced(found, found.text is source.text)
                 self._notes.keep(source, found)
                 self.whole[key] = found
             return found
         made = self._pieces.get((source.id, text))
         if made is None:
-            made = self._pieces[source.id, text] = self._priced(self._made(source, text, piece=text != source.text))
+            made = self._made(source, text, piece=text != source.text)
+            made = self._pieces[source.id, text] = self._priced(made, made.text is text)
         return made
 
     def prepared(self, placed: Sequence[Placed]) -> list[Ready]:
@@ -193,7 +195,8 @@ class Blocks:
         """Return the tokens of the enclosed block and the line break after it, under the widest label it may get."""
         return self.prepare(source, text).price
 
-    def _priced(self, ready: Ready) -> Ready:
+    def _priced(self, ready: Ready, same: bool) -> Ready:
+        # same: its text is the very one that came. Where escaping has to look closely, it makes another object.
         if ready.price >= 0:
             return ready
         meter, hint, body = ready.form.meter, None if ready.edits else ready.hint, -1
@@ -201,7 +204,8 @@ class Blocks:
         if hint is not None and meter is not None:
             price = meter(ready.values, number, hint)
         elif meter is not None and ready.form.columnar and meter.alone(ready.text):  # as `_price_many` does
-            body = self.counter(meter.body(ready.text))
+            count = self._count_fresh if same and self._at_once else None
+            body = ready.form.body(ready.text, meter.body(""), count) if count else self.counter(meter.body(ready.text))
             price = meter(ready.values, number, body - 1)
         else:
             hint, price = None, self._count(ready, number)

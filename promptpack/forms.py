@@ -95,6 +95,14 @@ class Form:
                 found[index] = tokens
         return found
 
+    def body(self, text: str, end: str, count: CountMany) -> int:
+        """Return what an inert text that stands alone costs, with the end of its line behind it."""
+        tokens = self.texts.table.get(text)
+        if tokens is None:
+            tokens = count([text], end)[0]
+            self.texts.put(text, tokens)
+        return tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:

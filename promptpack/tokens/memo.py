@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 from sys import getsizeof
 
-MAX_BYTES = 64 * 2**20
-MAX_ENTRIES = 2**15
+MAX_BYTES = 32 * 2**20
+MAX_ENTRIES = 2**14
 # A text this long costs more memory than its count is worth.
 MAX_TEXT = 64 * 2**10
 

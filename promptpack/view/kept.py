@@ -47,9 +47,10 @@ def _found(one: PackedSource) -> tuple[tuple[int, int], ...]:
     if len(parts) > _PIECES:
         return ()
     found: list[tuple[int, int]] = []
-    at = 0
+    at, between = 0, ""  # what was sent since the last piece
     for number, part in enumerate(parts):
         piece = part.strip()
+        between += (mark if number else "") + part[:len(part) - len(part.lstrip())]
         if not piece:
             continue
         if number == 0 and whole.startswith(part.rstrip()):  # no mark before it: the start
@@ -61,10 +62,10 @@ def _found(one: PackedSource) -> tuple[tuple[int, int], ...]:
             if start < 0 or whole.find(piece, start + 1) >= 0:
                 return ()
         end = start + len(piece)
-        if found and whole[found[-1][1]:start].strip() == mark:  # a sign of the text itself
+        if found and whole[found[-1][1]:start] == between:  # a sign of the text itself
             start = found.pop()[0]
         found.append((start, end))
-        at = end
+        at, between = end, part[len(part.rstrip()):]
     return tuple(found)
 
 

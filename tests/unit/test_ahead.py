@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from promptpack import Packing, PromptBuilder, Source, TemplateSet
 from promptpack.ahead import FIRST, price_ahead
+from promptpack.tokens import counter
 from promptpack.tokens.bpe import BpeCounter
 
 TEMPLATE = "<{{ source.n }} title={{ source.title }}>\n{{ text }}\n</{{ source.n }}>"
@@ -91,3 +93,21 @@ def test_a_source_that_nobody_asks_for_is_no_error_whatever_was_rendered_before(
     # Many bytes for each token: the next look reaches over all sources.
     rendered([Source(f"b{at}", f"{at}" + ("x" + " " * 300) * 20) for at in range(5)], 20_000)
     assert payload() == first
+
+
+def test_a_text_that_is_priced_by_itself_is_kept_once():
+    """Kept by the counter as well, with its line break, it took the memory of many prompts twice."""
+    texts = [f"Order {n} was sent on a {'very ' * (n * 7 % 60)}late day." for n in range(40)]
+    builder = PromptBuilder(1000, counter="o200k_base", packing=Packing(select="top"))
+    payload = builder.add_sources([{"id": str(n), "text": text} for n, text in enumerate(texts)]).render()
+    assert 0 < len(payload.sources) < 40
+    assert not [text for text in counter("o200k_base")._memo.table if text.startswith("Order ")]
+
+
+def test_what_an_escaper_of_ones_own_leaves_is_escaped_for_others():
+    """Both price the text by itself, and share what they know of texts: that it is harmless must not be shared."""
+    sources = [{"id": str(n), "text": f"{n} is \x07 here."} for n in range(3)]
+    lax = PromptBuilder(1000, counter="o200k_base", escape=Markup).add_sources(sources).render()
+    assert "\x07" in lax.messages[-1].content
+    for other in (PromptBuilder(1000, counter="o200k_base").add_sources(sources).render() for _ in range(2)):
+        assert "\x07" not in other.messages[-1].content

@@ -125,7 +125,7 @@ def test_fast_must_be_a_flag():
 
 @pytest.mark.parametrize("name", ALWAYS)
 def test_one_object_for_a_name_also_after_pickling(name):
-    """If this fails each builder fills a memo of its own, and process pools copy 64 MB of texts."""
+    """If this fails each builder fills a memo of its own, and process pools copy 32 MB of texts."""
     count = counter(name)
     count("a text that is in the memo")
     assert counter(name) is count
