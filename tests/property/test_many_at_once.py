@@ -16,7 +16,7 @@ from promptpack.packing.dedup import Dedup, deduplicate
 from promptpack.packing.similarity import folded
 from promptpack.shape import Shape
 from promptpack.tokens import counter
-from promptpack.tokens.bpe import _least_words
+from promptpack.tokens.bpe import _STOPS, _words_and_stops
 
 PIECES = st.sampled_from([
     "word", "other", " ", "  ", "   ", "\n", "\t", "\r\n", "\v", "\x1c", "\x85", "\u3000", "<", "[S1]", "&lt;", "~",
@@ -32,11 +32,17 @@ def test_texts_are_inert_together_as_they_are_alone(texts, level):
     assert are_inert(texts, rules) == [is_inert(text, rules) for text in texts]
 
 
-@given(TEXTS)
+@given(TEXTS | st.text())
 @example("a  b   c \n d")
-def test_blanks_never_tell_of_more_words_than_there_are(text):
-    """Else a source would be refused as too large that fits."""
-    assert _least_words(text) <= len(text.split())
+@example("a, \x1fb.\x0b")
+@example(f"{'a' * 20}\xa0 \u3000 b, \u2009")
+def test_bytes_never_tell_of_more_words_or_stops_than_there_are(text):
+    """Else a source would be refused as too large that fits; in plain ASCII they tell of all of them."""
+    found = _words_and_stops(text, 10**6)
+    there = len(text.split()), len(_STOPS.findall(text))
+    assert found == there if text.isascii() else found is None or (found[0] <= there[0] and found[1] <= there[1])
+    few = _words_and_stops(text, 1)
+    assert few == found or (found is not None and few == (found[0], -1) and found[0] >= 1)
 
 
 @given(st.lists(TEXTS, max_size=8))
