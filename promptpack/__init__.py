@@ -26,7 +26,8 @@ _HOMES = {
     "Payload": "payload", "PackedSource": "payload", "Report": "payload",
     # packing without the builder
     "pack": "packing", "Packing": "packing", "Packed": "packing", "Placed": "packing", "Dropped": "packing",
-    "Dedup": "packing", "Diversity": "packing", "Scoring": "packing", "Spread": "packing", "DocumentOrder": "packing",
+    "Dedup": "packing", "Diversity": "packing", "Scoring": "packing", "Spread": "packing", "Spans": "packing",
+    "DocumentOrder": "packing",
     "Chronological": "packing", "ByKey": "packing", "Auto": "packing", "overlap": "packing", "recency": "packing",
     "weighted": "packing", "mmr": "packing", "Curve": "packing", "PositionCurve": "curves",
     # reordering and reranking
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from promptpack.packing import Packing as Packing
     from promptpack.packing import Placed as Placed
     from promptpack.packing import Scoring as Scoring
+    from promptpack.packing import Spans as Spans
     from promptpack.packing import Spread as Spread
     from promptpack.packing import mmr as mmr
     from promptpack.packing import overlap as overlap

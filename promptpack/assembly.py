@@ -36,6 +36,7 @@ from promptpack.reading import HASH_MARK
 from promptpack.render import ENCLOSURE, LONG, Frame, Overhead
 from promptpack.setforms import escaping_for
 from promptpack.settings import DEFAULT_FIELDS
+from promptpack.smallest import trier
 from promptpack.source import Source
 from promptpack.spotlight import resolved
 from promptpack.summary import fit_turns, unsized
@@ -50,8 +51,10 @@ if TYPE_CHECKING:
 _budget = maker(Budget, checked=True)
 
 
-def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool = False) -> Payload:
-    """Render a builder; see `PromptBuilder.render`."""
+def assemble(
+    builder: PromptBuilder, content: Content, *, require_sources: bool = False, trying: bool = False
+) -> Payload:
+    """Render a builder; see `PromptBuilder.render`. trying: for another error's sake, so that none is tried for it."""
     step = builder.on_step or (lambda name, details: None)
     found = profile(builder.model)
     notes: list[str] = []
@@ -77,18 +80,32 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
     turns = turns_of(content.history)
     # Pinned sources stand before the history, and where a cache is to keep them, before the question that changes.
     apart = bool(content.history or builder.cache) and any(source.pinned for source in sources)
-    account = _fixed(plan, frame, content, system, question, with_sources=bool(sources), apart=apart)
+    must = [source for source in sources if source.required or source.pinned]
 
-    def packed_into(room: int) -> Packed:
+    def too_large(needed: int, what: str, required: int = 0, partial: Packed | None = None) -> BudgetError:
+        works = None if trying else trier(assemble, builder, given, plan.size, any(source.cut for source in must))
+        return shortfall(account, needed, what=what, required=required, partial=partial, plan=plan, works=works)
+
+    def packed_into(room: int, least: int = 0) -> Packed:
         try:
             return pack(sources, room, packing=builder.packing, cost=frame.cost, question=content.question)
         except BudgetError as error:
-            needed, what = error.needed or 0, "the required sources"
-            raise shortfall(account, account.fixed + needed, what=what, required=needed, plan=plan) from error
+            needed, both = error.needed or 0, account.fixed > account.input
+            what = "the fixed parts and the required sources" if both else "the required sources"
+            raise too_large(max(account.fixed + needed, least), what, needed) from error
+
+    try:
+        account = _fixed(plan, frame, content, system, question, with_sources=bool(sources), apart=apart)
+    except BudgetError as error:
+        if not isinstance(error.budget, Budget):
+            raise
+        account = error.budget
+        if must:
+            packed_into(0)  # fails with the room that they take, too, unless they take none
+        raise too_large(account.fixed, "the fixed parts") from None
 
     # What is required takes its room before the history; without turns there is nothing to keep free.
-    musts = {source.id for source in sources if source.required or source.pinned}
-    promised = _promised(musts, packed_into(account.sources)) if turns and musts else 0
+    promised = _promised({one.id for one in must}, packed_into(account.sources)) if turns and must else 0
     room = plan.history_room(account.sources - promised)
     fitted = fit_turns(turns, room, frame.count, frame.turn, content.summary)
     guessed = unsized(fitted)
@@ -121,8 +138,8 @@ def assemble(builder: PromptBuilder, content: Content, *, require_sources: bool 
             less = max(excess, 2 * less)
             room -= less
             if room < 0 or all(one.source.cut is None for one in placed):
-                raise shortfall(account, draft.tokens, what="the parts that must be sent", partial=packed, plan=plan)
-            packed = packed_into(room)
+                raise too_large(draft.tokens, "the parts that must be sent", partial=packed)
+            packed = packed_into(room, draft.tokens)
             placed, late = packed.sources, []
     step("measure", {"tokens": draft.tokens, "late": len(late)})
     if not draft.sources and sources:

@@ -14,7 +14,7 @@ from promptpack.labels import Labels
 from promptpack.layout import check_cache
 from promptpack.messages import ImageTokens, Message, read_history
 from promptpack.packing.pipeline import Packing
-from promptpack.plain_data import copied
+from promptpack.plain_data import copied, not_finite
 from promptpack.profiles import ModelsLike, Profile, planned, profile, required_profile
 from promptpack.protocols import Escaper, TokenCounter
 from promptpack.reading import read_sources
@@ -193,14 +193,22 @@ class PromptBuilder:
         return self._with(question=text)
 
     def with_tools(self, schemas: Iterable[Mapping[str, Any]]) -> PromptBuilder:
-        """Replace the tool schemas: counted as JSON text, and sent by `Payload.request` in the provider's form."""
+        """Replace the tool schemas: counted as JSON text, and sent by `Payload.request` in the provider's form.
+
+        OptionError for what is no schema, and for NaN or an infinity in one, with its place.
+        """
         if isinstance(schemas, str | Mapping) or not isinstance(schemas, Iterable):
             raise _wrong("tools", "a list of tool schemas", schemas)
         listed = list(schemas)
         for one in listed:
             if not isinstance(one, Mapping) or not one:
                 raise _wrong("tools", "tool schemas, each a mapping that is not empty", one)
-        return self._with(tools=tuple(copied(listed, "tools")))
+        tools = copied(listed, "tools")
+        found = not_finite(tools, "tools")
+        if found is not None:
+            place, number = found
+            raise OptionError(f"{place}: JSON has no form for {number}", name="tools", given=number)
+        return self._with(tools=tuple(tools))
 
     def with_template(self, template: str | Path | TemplateSet | None) -> PromptBuilder:
         """Replace the template set."""

@@ -15,22 +15,32 @@ import click
 from promptpack.cli_batch import batch, batch_verify
 from promptpack.cli_bench import bench
 from promptpack.cli_calibrate import calibrate
-from promptpack.cli_common import as_files, as_names, builder_options, emit, packing_of, reported
+from promptpack.cli_common import (
+    Group,
+    as_files,
+    as_names,
+    builder_options,
+    emit,
+    naming,
+    packing_of,
+    reported,
+    sources_of,
+)
 from promptpack.cli_eval import evaluate
 from promptpack.cli_explain import explain as explain_command
 from promptpack.cli_models import models as models_command
 from promptpack.cli_reorder import reorder
 from promptpack.cli_templates import templates
 from promptpack.cli_verify import verify
-from promptpack.errors import OptionError, SourceError
-from promptpack.files import read_items, read_text
+from promptpack.errors import OptionError
+from promptpack.files import read_placed_items, read_text
 from promptpack.version import __version__
 
 FORMATS = ("text", "messages", "openai", "payload")
 KEEP = {"tail": "start", "head": "end", "middle": "ends"}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="promptpack")
 def main() -> None:
     """Turn retrieved sources into the exact payload for a language model, and check its answer."""
@@ -77,13 +87,11 @@ def render(
     builder = builder.with_packing(**packing_of(packing))
     builder = builder.with_system(system).with_question(question)
     if history_file:
-        builder = builder.add_history(read_items(history_file))
+        placed = read_placed_items(history_file)
+        with naming([place for place, _ in placed]):
+            builder = builder.add_history([item for _, item in placed])
     for path in files:
-        try:
-            builder = builder.add_sources(read_items(path))
-        except SourceError as error:
-            error.args = (str(error) if str(error).startswith(path) else f"{path}: {error}",)
-            raise
+        builder = builder.add_sources(sources_of(path))
     payload = builder.render(require_sources=require_sources)
     if payload.dropped and not payload.sources:
         click.echo(f"no source is sent: {payload.dropped[0].detail}", err=True)

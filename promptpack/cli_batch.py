@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import ExitStack, redirect_stdout, suppress
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpack.batch.chunks import LARGEST_ROW
-from promptpack.cli_common import as_files, as_names, builder_options, packing_of, reported
+from promptpack.cli_common import as_files, as_names, builder_options, packing_of, reported, unwritten
 from promptpack.cli_flags import flagged
-from promptpack.errors import OptionError, PromptpackError, SourceError, quote
+from promptpack.errors import OptionError, PromptpackError, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,14 +83,13 @@ def batch(
     every row has a payload; 3: some have not (OUT.dead.jsonl); 1: stopped, and --resume goes on; 2: bad usage.
     """
     from promptpack.batch.codecs import codec_of
-    from promptpack.batch.finished import failed_before, finished_before
-    from promptpack.batch.formats import beyond
+    from promptpack.batch.finished import failed_before, finished_before, said_of
     from promptpack.batch.job import Job
     from promptpack.batch.options import Options, RowError, StoppedError
-    from promptpack.batch.outputs import beside_name
     from promptpack.batch.rows import Columns
     from promptpack.batch.run import run_batch
     from promptpack.batch.tally import checked_price
+    from promptpack.batch.told import ended, letters
 
     price = checked_price(price)
     parts = _parts(columns)
@@ -101,14 +101,11 @@ def batch(
         largest_row=max_row_bytes,
     )
     divided = _divided(source, target, engine, ray_address, shard_size, workers)
-    left = Path(dead) if dead else beside_name(Path("stdout" if target == "-" else target), "dead")
-    if finished_before(target, options):
+    if (there := finished_before(target, options)) is not None:
         failed = failed_before(target)  # who skipped rows has no file that tells of them
-        but = f", but for {failed:,} row{'s' * (failed != 1)} that failed" if failed else ""
-        click.echo(f"{target} is complete{but}; there is nothing to go on with", err=True)
-        dead_there = on_error == "dead-letter" and left.exists()
-        if dead_there:
-            click.echo(f"bad rows, with the reason of each: {left}", err=True)
+        click.echo(said_of(there, failed), err=True)
+        if dead_there := letters(target, options):
+            click.echo(f"bad rows, with the reason of each: {dead_there}", err=True)
         sys.exit(3 if failed or dead_there else 0)
     _told_unseen(source, job.columns)
     again = "" if target == "-" else "; the same command goes on" if divided else "; --resume goes on"
@@ -128,15 +125,14 @@ def batch(
         sys.exit(1)
     except (RowError, StoppedError) as error:
         past = ", and past such a row with --on-error dead-letter" if again and isinstance(error, RowError) else ""
-        click.echo(f"Error: {error}{again}{past}", err=True)
+        if isinstance(error.__cause__, BrokenPipeError):
+            _let_go()
+        with suppress(BrokenPipeError):  # where both went to that reader
+            click.echo(f"Error: {error}{again}{past}", err=True)
         sys.exit(1)
     if not quiet:
-        _tell(summary, price)
-        if summary.failures and on_error == "dead-letter" and left.is_file():
-            click.echo(f"bad rows, with the reason of each: {left}", err=True)
-        size = Path(target).stat().st_size if not split and Path(target).is_file() else None
-        if size is not None and (told := beyond(job.kind, summary.payloads, size)):
-            click.echo(f"Warning: {told}; --split writes several", err=True)
+        for told in (*summary.lines(price), *ended(target, job.kind, summary, options)):
+            click.echo(told, err=True)
     sys.exit(3 if summary.failures else 0)
 
 
@@ -178,9 +174,10 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _tell(summary: Summary, price: float | None) -> None:
-    for line in summary.lines(price):
-        click.echo(line, err=True)
+def _let_go() -> None:
+    """Let what standard output still holds go nowhere: its reader went away, and the interpreter would try again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parts(columns: tuple[str, ...]) -> dict[str, str]:
@@ -229,28 +226,29 @@ def _builder(model: str | None, models: str | None, **prompt: Any) -> PromptBuil
 
 
 @click.command("batch-verify")
-@click.argument("results", shell_complete=as_files)
-@click.option("-p", "--payloads", required=True, help="The label maps of the batch, or its lines of format payload.",
-              shell_complete=as_files)
+@click.argument("results", nargs=-1, required=True, shell_complete=as_files)
+@click.option("-p", "--payloads", required=True, shell_complete=as_files,
+              help="The label maps of the batch, or its lines of format payload, or the folder that it wrote.")
 @click.option("-o", "--output", help="Write to this file instead of standard output.", shell_complete=as_files)
 @click.option("--min-support", type=float, help="Fail where a cited text shares less of its words: 0 to 1.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @reported
 @flagged(_FLAGS, _WORDS)
-def batch_verify(results: str, payloads: str, output: str | None, min_support: float | None, quiet: bool) -> None:
-    """Check the answers in RESULTS, the file of a finished batch (- is standard input), against their payloads.
+def batch_verify(
+    results: tuple[str, ...], payloads: str, output: str | None, min_support: float | None, quiet: bool
+) -> None:
+    """Check the answers in RESULTS, the files of a finished batch (- is standard input), against their payloads.
 
     Writes a line for each result: its custom_id, the row's id, and the verification. Exit code 0: every payload has an
     answer that passes; 3: some have not; 1: stopped; 2: bad usage or input.
     """
     from promptpack.batch.formats import line
+    from promptpack.batch.maps import map_files
     from promptpack.batch.verify import Verified, verify_results
 
     totals = Verified()
-    fresh = _fresh(output, results, payloads)
-    found = verify_results(
-        results, payloads, min_support=min_support, totals=totals, stdin=sys.stdin.buffer
-    )
+    fresh = _fresh(output, *results, *map_files(payloads))
+    found = verify_results(results, payloads, min_support=min_support, totals=totals, stdin=sys.stdin.buffer)
     try:
         with ExitStack() as stack:
             stream = sys.stdout.buffer if fresh is None else stack.enter_context(fresh.open("wb"))
@@ -265,7 +263,7 @@ def batch_verify(results: str, payloads: str, output: str | None, min_support: f
     except OSError as error:
         if isinstance(error, BrokenPipeError | PromptpackError):
             raise
-        raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
+        raise unwritten(error, output) from error
     finally:
         if fresh is not None:  # where it did not become the output
             with suppress(OSError):

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from promptpack.cli_common import as_files, as_names, emit, reported
 from promptpack.cli_flags import flagged
 from promptpack.errors import OptionError, SourceError
-from promptpack.files import read_numbered_lines
+from promptpack.files import can_be_written, read_numbered_lines
 
 if TYPE_CHECKING:
     from promptpack.builder import PromptBuilder
@@ -77,8 +77,9 @@ def _by_line(file: str, numbers: list[int]) -> Iterator[None]:
               shell_complete=as_files)
 @click.option("--figures", help="Keep the values of each question in this file (JSON), without any text.",
               shell_complete=as_files)
-@click.option("--compare", help="Compare builders instead: a .toml file with a table for each, or a .py file.",
-              shell_complete=as_files)
+@click.option("--compare", shell_complete=as_files,
+              help="Compare builders instead: a .toml file with a table for each, or a .py file with a variable for "
+              "each, or with all in a dict named builders.")
 @click.option("--journal", help="The file that keeps the answers.  [OUT.probes.jsonl]", shell_complete=as_files)
 @click.option("--resume", is_flag=True, help="Go on: ask only for what the journal does not hold.")
 @click.option("--restart", is_flag=True, help="Begin anew although there is a journal.")
@@ -114,8 +115,14 @@ def calibrate(
         if not file.endswith((".svg", ".html")):
             raise OptionError(f"--plot: expected a file .svg or .html, got {file!r}", name="plot", given=file)
     endpoint = Endpoint(base_url, model, _key(api_key_env), timeout, retries)
+    # Before anything is asked, and before an old journal goes: what cannot be written would be paid for in vain.
+    made = [("out", out or ("-" if compare else OUT)), *(("plot", file) for file in plot), ("figures", figures)]
+    for name, written in made:
+        if written and not (compare and name == "out" and written == "-"):  # standard output
+            can_be_written(written, name)
     kept = Path(journal or f"{out or compare or OUT}.probes.jsonl")
     _begin(kept, resume, restart)
+    can_be_written(kept, "journal")
     asking = Asking(measure, ChatForm.of(chat_template), answer_tokens, concurrency, kept)
     prices = _prices(price)
     numbered = read_numbered_lines(questions_file)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from promptpack.errors import BudgetError, PromptpackError, SourceError
+from promptpack.errors import BudgetError, PromptpackError, SourceError, quote
+from promptpack.files import read_placed_items
+
+if TYPE_CHECKING:
+    from promptpack.source import Source
 
 _PACKING = ("select", "place", "dedup", "top_k", "min_score")
 
@@ -100,6 +107,64 @@ def _stop(error: PromptpackError, code: int) -> None:
     sys.exit(code)
 
 
+class Group(click.Group):
+    """The commands; what click itself prints, as help, may not find room either."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            if error.filename is not None:  # not about standard output
+                raise
+            _stop(unwritten(error), 2)
+
+
+@contextmanager
+def naming(places: Sequence[str]) -> Iterator[None]:
+    """Say the place in a file of the item that a SourceError names by its index."""
+    try:
+        yield
+    except SourceError as error:
+        if error.index is not None and error.index < len(places):
+            _place(error, places[error.index])
+        raise
+
+
+def _place(error: SourceError, place: str) -> None:
+    told = re.sub(r"\A(?:sources|chunks)\[\d+\](?:: )?", "", str(error))
+    error.args = (f"{place}{told}" if told.startswith(" (") else f"{place}: {told}",)
+
+
+def sources_of(path: str) -> list[Source]:
+    """Return the sources of a file; SourceError names the file and the line (or the place in its list) of a bad one.
+
+    Each is looked at by itself, numbers and texts too: later on only its id would be known, which need not be unique.
+    """
+    from promptpack.finite import is_finite
+    from promptpack.packing.intake import REPAIRS
+    from promptpack.reading import read_source
+
+    found: list[Source] = []
+    for place, item in read_placed_items(path):
+        try:
+            source = read_source(item)
+            for field in REPAIRS:
+                value = getattr(source, field)
+                if value is not None and not is_finite(value):
+                    told = f"source {quote(source.id)}: {field}: expected a finite number, got {quote(value)}"
+                    raise SourceError(told, id=source.id, field=field)
+            if (source.required or source.pinned) and not source.text.strip():
+                told = f"source {quote(source.id)}: text: a required source has no text"
+                raise SourceError(told, id=source.id, field="text")
+        except SourceError as error:
+            error.index = len(found)
+            _place(error, place)
+            raise
+        found.append(source)
+    return found
+
+
 def packing_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the packing among a command's options, without those that were not given.
 
@@ -120,8 +185,23 @@ def emit(text: str, output: str | None = None, *, newline: bool = True) -> None:
         try:
             Path(output).write_bytes(data)
         except OSError as error:
-            raise SourceError(f"{output}: cannot be written: {error.strerror}", field="output") from error
+            raise unwritten(error, output) from error
         return
-    stream = sys.stdout.buffer
-    stream.write(data + b"\n" if newline else data)
-    stream.flush()
+    try:
+        stream = sys.stdout.buffer
+        stream.write(data + b"\n" if newline else data)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritten(error) from error
+
+
+def unwritten(error: OSError, output: str | None = None) -> SourceError:
+    """Build the error for an output that cannot be written; without a name it is standard output."""
+    if output is None or output == "-":
+        output = "standard output"
+        # What is still to be written would fail once more at the exit, and change the exit code.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return SourceError(f"{output}: cannot be written: {error.strerror or error}", field="output")

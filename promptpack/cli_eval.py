@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from promptpack.cli_common import as_files, as_names, emit, reported
+from promptpack.cli_common import as_files, as_names, emit, reported, sources_of
 from promptpack.errors import OptionError, SourceError, quote
-from promptpack.files import read_items, read_numbered_lines
+from promptpack.files import read_numbered_lines
 
 _TOLD = 10  # fields that are named
 
@@ -47,7 +47,6 @@ def evaluate(
     from promptpack.evaluation import report as reports
     from promptpack.evaluation.cases import unread_fields
     from promptpack.evaluation.harness import compare, read_cases
-    from promptpack.reading import read_sources
     from promptpack.tokens import counter as counter_named
 
     if as_json and report == "-":
@@ -64,7 +63,7 @@ def evaluate(
         told = ", ".join(f"{quote(name)} ({count:,})" for name, count in list(unread.items())[:_TOLD])
         more = f" and {len(unread) - _TOLD} more" if len(unread) > _TOLD else ""
         click.echo(f"{dataset}: fields that are not read, with the questions that have them: {told}{more}", err=True)
-    sources = None if shared is None else tuple(read_sources(read_items(shared)))
+    sources = None if shared is None else tuple(sources_of(shared))
     places = [f"{dataset}: line {number}" for number, _ in numbered]
     with _progress([item for _, item in numbered]) as shown:
         found = compare(

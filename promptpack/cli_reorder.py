@@ -10,9 +10,9 @@ from typing import Any, cast
 import click
 from click.shell_completion import CompletionItem
 
-from promptpack.cli_common import as_files, as_names, emit, reported
+from promptpack.cli_common import as_files, as_names, emit, naming, reported
 from promptpack.errors import OptionError, SourceError
-from promptpack.files import read_items, read_json, read_json_lines, read_text
+from promptpack.files import read_json, read_json_lines, read_numbered_lines, read_placed_items, read_text
 from promptpack.version import __version__
 
 Command = Callable[..., None]
@@ -108,7 +108,9 @@ def reorder(
         return
     from promptpack.reorder import Reorderer
 
-    result = Reorderer(*_config(config), **_options(flags)).reorder_with_diagnostics(_chunks(source, jsonl), query)
+    reorderer, placed = Reorderer(*_config(config), **_options(flags)), _chunks(source, jsonl)
+    with naming([place for place, _ in placed]):
+        result = reorderer.reorder_with_diagnostics([chunk for _, chunk in placed], query)
     diagnostics = _json(result.diagnostics.to_dict())
     if told:
         emit(diagnostics, told)
@@ -139,10 +141,13 @@ def _config(config: str | None) -> list[Mapping[str, Any]]:
     return [found]
 
 
-def _chunks(path: str, jsonl: bool) -> list[Any]:
+def _chunks(path: str, jsonl: bool) -> list[tuple[str, Any]]:
+    """Return the chunks, each with its place in the file."""
     if path == "-" and sys.stdin is not None and sys.stdin.isatty():
         click.echo("Reading chunks from standard input ...", err=True)
-    return read_json_lines(path) if jsonl else read_items(path)
+    if not jsonl:
+        return read_placed_items(path)
+    return [(f"{path}: line {number}", chunk) for number, chunk in read_numbered_lines(path)]
 
 
 def _rated(answers: str | None, predictions: str | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from promptpack.errors import OptionError, quote
 from promptpack.profiles import LONGEST_NAME, Profile, profile
 from promptpack.tokens import COUNTER_FILE, DEFAULT_COUNTER, BaseCounter, counter, counter_names
+from promptpack.tokens.vocabulary import NOT_SHIPPED
 
 _CLOSE = 0.85  # so alike is a name that was meant to be a counter's
 
@@ -22,7 +23,8 @@ def count_tokens(text: str, name: str | Path | Profile | Callable[[str], int] = 
     neither is taken for a model that is not known, and counted by the estimate: a warning goes to the log "promptpack",
     once a name, and `counter_for(name).exact` is False. A name that is nearly a counter's is taken for a misspelling.
 
-    Raises SourceError where the text is no text, OptionError for a misspelled counter and for what is no name.
+    Raises SourceError where the text is no text, OptionError for a misspelled counter and for what is no name,
+    TokenizerError for a vocabulary of tiktoken that the package does not carry.
 
     >>> count_tokens("hello world"), count_tokens("hello world", "chars"), count_tokens("hello world", "gpt-4o")
     (2, 11, 2)
@@ -39,6 +41,8 @@ def counter_for(name: str | Path | Profile | Callable[[str], int] = DEFAULT_COUN
     if isinstance(name, Profile):
         return counter(name.counter)
     if not isinstance(name, str) or name in counter_names() or name.endswith(COUNTER_FILE):
+        return counter(name)
+    if name.lower() in NOT_SHIPPED:  # a vocabulary, not a model that is not known, though "gpt2" was one as well
         return counter(name)
     found = profile(name)
     if not found.known:

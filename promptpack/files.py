@@ -1,4 +1,4 @@
-"""Reading files of a command: JSON, JSON Lines and plain text, in UTF-8, with errors that name the place."""
+"""Files of a command: JSON, JSON Lines and plain text in UTF-8, with errors that name the place, and where to write."""
 
 from __future__ import annotations
 
@@ -8,10 +8,25 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpack.errors import SourceError, quote
+from promptpack.errors import OptionError, SourceError, quote
 
 LARGEST = 2_000_000_000  # bytes of one input file
 _LISTS = ("sources", "results", "documents", "hits", "matches", "chunks")
+
+
+def can_be_written(out: str | Path, name: str = "output") -> None:
+    """OptionError, of the option `name`, where an output file has no folder, or is one."""
+    path = Path(out)
+    try:
+        if path.is_dir():
+            told = f"{quote(str(path), 200)} is a folder"
+        elif not path.parent.is_dir():
+            told = f"there is no folder {quote(str(path.parent), 200)}"
+        else:
+            return
+    except OSError as error:  # no access to what lies above it, or too long a name
+        told = f"{quote(str(path), 200)} cannot be written: {error.strerror}"
+    raise OptionError(f"{name}: {told}", name=name, given=str(out))
 
 
 def read_text(path: str, *, lenient: bool = False) -> str:
@@ -49,6 +64,14 @@ def read_items(path: str) -> list[Any]:
 
     Empty lines are skipped. Raises SourceError naming the file and the line of the fault.
     """
+    return [item for _, item in read_placed_items(path)]
+
+
+def read_placed_items(path: str) -> list[tuple[str, Any]]:
+    """Return what `read_items` does, each with its place for errors: "hits.jsonl: line 3", "hits.json: sources[2]".
+
+    Blank lines count for the number of a line, as they do in an editor.
+    """
     text = read_text(path)
     if not text.strip():
         return []
@@ -58,14 +81,15 @@ def read_items(path: str) -> list[Any]:
     except SourceError:
         if not _by_line(text, path):
             raise
-        return [item for line in _lines(text, path) for item in line]
+        return [(f"{path}: line {number}", item) for number, item in _numbered(text, path)]
     if isinstance(whole, list):
-        return whole
+        return _in_list(path, "sources", whole)
     if isinstance(whole, dict):
         for key in _LISTS:
             if isinstance(whole.get(key), list):
-                return list(whole[key])
-        return [whole]
+                return _in_list(path, key, whole[key])
+        first = len(text) - len(text.lstrip())
+        return [(f"{path}: line {text.count(chr(10), 0, first) + 1}", whole)]
     raise SourceError(f"{path}: expected a list or an object, got {quote(whole)}", field="file")
 
 
@@ -76,7 +100,14 @@ def read_json_lines(path: str) -> list[Any]:
 
 def read_numbered_lines(path: str) -> list[tuple[int, Any]]:
     """Return what `read_json_lines` does, each with the number of its line (from 1)."""
-    text = read_text(path)
+    return _numbered(read_text(path), path)
+
+
+def _in_list(path: str, name: str, items: list[Any]) -> list[tuple[str, Any]]:
+    return [(f"{path}: {name}[{index}]", item) for index, item in enumerate(items)]
+
+
+def _numbered(text: str, path: str) -> list[tuple[int, Any]]:
     numbers = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     return list(zip(numbers, (item for line in _lines(text, path) for item in line), strict=True))
 

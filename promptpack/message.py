@@ -12,7 +12,7 @@ from typing import Any
 
 from promptpack.errors import quote
 from promptpack.native_form import Native
-from promptpack.plain_data import as_json, fault, is_empty, map_json, map_strings
+from promptpack.plain_data import as_json, check_line, fault, is_empty, map_json, map_strings
 from promptpack.plain_data import copied as copied
 from promptpack.text_sites import Kind, attachment
 
@@ -68,6 +68,7 @@ class Message:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise fault(name, f"expected a text, got {quote(value)}")
+            check_line(name, value)
         if self.tool_calls:
             if self.role != "assistant":
                 raise fault("tool_calls", f"only an assistant calls tools, not {self.role}")
@@ -221,9 +222,11 @@ def _check_call(call: object) -> None:
         raise fault("tool_calls", f"expected a mapping with id and function, got {quote(call)}")
     if not isinstance(call.get("id"), str | None):
         raise fault("tool_calls", f"id: expected a text, got {quote(call.get('id'))}")
+    check_line("tool_calls", call.get("id"), "id: ")
     body = call.get("custom", call.get("function"))
     if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
         raise fault("tool_calls", f"function: expected a mapping with a name, got {quote(body)}")
+    check_line("tool_calls", body["name"], "name: ")
     given = body.get("arguments", body.get("input", ""))
     if not isinstance(given, str | Mapping):
         raise fault("tool_calls", f"arguments: expected JSON as a text, or a mapping, got {quote(given)}")

@@ -121,21 +121,23 @@ class Payload:
         return any(source.label == label for source in self.sources)
 
     def why(self, chunk_id: str) -> str:
-        """Say in one sentence what became of a chunk: where it is, or why it is not sent.
+        """Say in one sentence what became of a chunk: where it is and how what is sent of it begins, or why it is not.
 
         `chunk_id` is a source's id or a label. SourceError where no such source came in.
         """
         if not isinstance(chunk_id, str):
             raise SourceError(f"why: expected the id of a source, got {quote(chunk_id)}", field="id")
+        from promptpack.view.plain import part_of
+
         name = visible(chunk_id)
         told = []
         for one in self.sources:
             if chunk_id in one.chunk_ids or chunk_id == one.label:
                 of = f" (one of {len(one.chunk_ids)} chunks of it)" if len(one.chunk_ids) > 1 else ""
-                cut = "" if one.text == one.source.text else f", {one.part() or 'not its whole text'}"
+                part = part_of(one, words=True)
                 told.append(
                     f"{name}: sent as {one.label}{of}: rank {one.rank}, place {one.position + 1} of "
-                    f"{len(self.sources)} ({one.region}), {one.tokens} tokens{cut}"
+                    f"{len(self.sources)} ({one.region}), {one.tokens} tokens{', ' if part else ''}{part}"
                 )
         for out in self.dropped:
             if out.source.id == chunk_id:
@@ -145,25 +147,13 @@ class Payload:
         return "; ".join(told)
 
     def explain(self) -> str:
-        """Return the account, the passages in prompt order and what was left out, as plain text."""
-        lines = [str(self.budget), ""]
-        lines += [
-            f"{one.label:<5}{one.region:<7} rank {one.rank:<4} {one.tokens:>6,} tokens  "
-            + ", ".join(visible(id_) for id_ in one.chunk_ids) + (f"  ({one.part()})" if one.ranges else "")
-            for one in self.sources
-        ] or ["no source is sent"]
-        if self.dropped:
-            lines += ["", "not sent:"]
-            lines += [
-                f"  {visible(out.source.id)} (rank {out.rank}): {out.reason}: {out.detail}" for out in self.dropped
-            ]
-        if self.dropped_turns:
-            lines += ["", "turns not sent:"]
-            lines += [f"  message {one.turn.index}: {one.reason}: {one.detail}" for one in self.dropped_turns]
-        if self.report.notes:
-            lines += ["", "notes:"]
-            lines += [f"  {note}" for note in self.report.notes]
-        return "\n".join(lines)
+        """Return the account, the passages in prompt order and what was left out, as plain text.
+
+        Of a source that went in part each stretch that was sent is shown by its first words.
+        """
+        from promptpack.view.plain import explained
+
+        return explained(self)
 
     def verify(
         self, answer: str, *, min_support: float | None = None, judge: Judge | None = None,

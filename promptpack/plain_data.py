@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 from promptpack.errors import SourceError, quote
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 DEEPEST = 64  # levels of nesting inside a content part or a tool call; JSON readers give up soon after
 
 
@@ -20,6 +23,15 @@ def fault(name: str, why: str) -> SourceError:
     'role: missing'
     """
     return SourceError(f"{name}: {why}", field=name)
+
+
+def check_line(name: str, value: str | None, of: str = "") -> None:
+    """SourceError for a name or an id with a line break or another control character, which no provider takes.
+
+    A chat template writes it beside the role, where a line break could begin a message of its own.
+    """
+    if value is not None and not value.isprintable() and _CONTROL.search(value):
+        raise fault(name, f"{of}a line break or another control character is refused, got {quote(value)}")
 
 
 def copied(value: Any, name: str, depth: int = 0) -> Any:
@@ -39,6 +51,22 @@ def copied(value: Any, name: str, depth: int = 0) -> Any:
         inner = [copied(one, name, depth + 1) for one in value]
         return inner if isinstance(value, list) else tuple(inner)
     return value
+
+
+def not_finite(value: Any, place: str = "") -> tuple[str, float] | None:
+    """Return where plain nested data holds the first NaN or infinity, which JSON has no form for, and which of them.
+
+    >>> not_finite({"a": [1.5, {"b c": float("inf")}]}, "tools")
+    ("tools['a'][1]['b c']", inf)
+    """
+    if isinstance(value, float):
+        return None if isfinite(value) else (place, float(value))
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        inner = ((quote(key, 40), one) for key, one in value.items())
+    elif isinstance(value, list | tuple):
+        inner = enumerate(value)
+    return next((found for key, one in inner if (found := not_finite(one, f"{place}[{key}]"))), None)
 
 
 def plain(value: Any, name: str = "content", depth: int = 0) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from operator import attrgetter
@@ -176,15 +177,20 @@ def allocate(
 
 def shortfall(
     account: Budget, needed: int, *, what: str = "the fixed parts", partial: object = None, required: int = 0,
-    plan: Window | None = None,
+    plan: Window | None = None, works: Callable[[int], Budget | None] | None = None,
 ) -> BudgetError:
     """Build the error for an input of `needed` tokens that passes the account's limit.
 
     `required` is the share of it that the required sources take; `partial` is attached as it is. `plan` tells
-    whether the answer reserve grows with the window; without it that is read off the account.
+    whether the answer reserve grows with the window; without it that is read off the account. `works` tries the window
+    that follows from the numbers and larger ones: it returns the account of one that works, or None.
     """
     smallest = _smallest(account, needed, plan)
-    answer = smallest - needed - account.margin
+    answer, margin = smallest - needed - account.margin, account.margin
+    found = works(smallest) if works else None
+    if found is not None:
+        smallest, answer, margin = found.window, found.answer, found.margin
+    named = f"{smallest}" if found is not None or works is None else f"at least {smallest}"
     every = {
         **{name: getattr(account, name) for name in _PARTS},
         "required sources": max(required, needed - account.fixed),
@@ -193,12 +199,14 @@ def shortfall(
     parts = [(name, tokens) for name, tokens in every.items() if tokens]
     numbers = " + ".join(f"{name} {tokens}" for name, tokens in parts)
     total = needed + account.answer + account.margin
-    grown = f" (with an answer reserve of {answer})" if answer != account.answer else ""
+    more = [f"an answer reserve of {answer}"] if answer != account.answer else []
+    more += [f"a margin of {margin}"] if margin != account.margin else []
+    grown = f" (with {' and '.join(more)})" if more else ""
     large = sorted(parts, key=lambda part: -part[1])
     shed = "; ".join(f"{_ADVICE[name]}: {tokens} tokens" for name, tokens in large[:3])
     return BudgetError(
         f"{what} do not fit the window of {account.window} tokens: {numbers} = {total}, {total - account.window} too "
-        f"many. The smallest window that works is {smallest}{grown}. What could be shed: {shed}.",
+        f"many. The smallest window that works is {named}{grown}. What could be shed: {shed}.",
         budget=account, needed=smallest, partial=partial,
     )
 

@@ -24,7 +24,7 @@ LAYERS = (
     ),
     ("counting", "fields", "folding", "escaping", "edits", "guard", "setforms", "probe", "lint", "columns", "measure",
      "ahead", "forms", "noted", "blocks", "cost", "enclosure", "render"),
-    ("draft", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
+    ("draft", "smallest", "assembly", "builder", "reranked", "evaluation", "reorder", "rerankers"),
     (
         "calibration", "conversation", "keeping", "adapters", "presets", "filepack", "files", "view", "batch",
         "cli_common", "cli_flags", "cli_batch", "cli_bench", "cli_calibrate", "cli_eval", "cli_explain", "cli_models",
@@ -57,14 +57,16 @@ ALLOWED = {
     ("render", "blocks"), ("render", "cost"), ("render", "measure"),
     ("guard", "escaping"), ("render", "guard"), ("environment", "restricted"),
     ("spotlight", "templates"), ("spotlight", "environment"),
-    ("assembly", "builder"), ("assembly", "draft"), ("draft", "builder"), ("builder", "assembly"),
+    ("assembly", "builder"), ("assembly", "draft"), ("assembly", "smallest"),
+    ("draft", "builder"), ("builder", "assembly"),
     ("builder", "reranked"), ("reorder", "evaluation"),
     ("conversation", "keeping"),
-    ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"),
+    ("cli", "files"), ("cli", "filepack"), ("cli", "view"), ("cli", "cli_common"), ("cli_common", "files"),
     ("cli", "cli_batch"), ("cli_batch", "cli_common"), ("cli_batch", "batch"),
     ("cli_batch", "cli_flags"), ("cli_calibrate", "cli_flags"),
     ("cli", "cli_calibrate"), ("cli_calibrate", "calibration"), ("cli_calibrate", "cli_common"),
     ("cli_calibrate", "files"), ("calibration", "files"),   # chat templates, builders to compare
+    ("batch", "files"),   # whether an output can be written
     ("cli", "cli_bench"), ("cli", "cli_eval"), ("cli", "cli_reorder"), ("cli_eval", "cli_common"), ("cli_eval",
     "files"),
     ("cli_reorder", "cli_common"), ("cli_reorder", "files"), ("cli", "cli_templates"), ("cli", "cli_models"),

@@ -28,7 +28,7 @@ NAMES = {
     "Verification", "PromptpackError", "SourceError", "DuplicateIdError",
     "OptionError", "BudgetError", "TokenizerError", "TemplateLookupError", "TemplateRenderError", "RerankError",
     "Reorderer", "Rerank",
-    "CitationError", "Curve", "PositionCurve",
+    "CitationError", "Curve", "PositionCurve", "Spans",
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from promptpack.batch.codecs import need_arrow
 from promptpack.batch.naming import slips
 from promptpack.batch.rows import Columns, Failure, check_builder, custom_id, filled, known_id, parse_line, read_row
+from promptpack.batch.worker import stops
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.message import Message
 from promptpack.message import to_openai as plain_message
@@ -116,7 +117,9 @@ def pack_batch(
             row = read_row(data, found, f"at-{number}")
             id_ = row.id
             made.append(record(filled(builder, row).render(), row.id))
-        except Exception as error:  # a row can be wrong in any way, and so can a user's callable
+        except BaseException as error:  # a row can be wrong in any way, and so can a user's callable
+            if stops(error):
+                raise
             failure = Failure.of(error, id_ or known_id(data, found))
             told = None if failure.id is None else _well(failure.id)
             made.append({"id": told, "error": {"type": failure.type, "message": failure.message, "id": told}})

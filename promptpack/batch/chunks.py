@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
+from promptpack.batch.codecs import READ_ERRORS
+from promptpack.batch.worker import stops
 from promptpack.errors import OptionError, SourceError, quote
 
 ROWS = 32  # rows of a chunk: enough to make sending it cheap, few enough to lose little and to start soon
@@ -135,7 +137,7 @@ def read_lines(stream: BinaryIO, *, first: int = 1, start: int = 0, stop: int | 
     while stop is None or offset < stop:
         try:
             line = stream.readline(largest + 2)
-        except (OSError, EOFError, ValueError) as error:
+        except READ_ERRORS as error:
             raise SourceError(f"input: cannot be read after line {number - 1}: {quote(str(error))}",
                               field="input") from error
         if not line:
@@ -193,7 +195,9 @@ def _raw(number: int, row: Any, pickled: bool) -> Raw:
         return Raw(number, number - 1, 0, row)
     try:
         data = pickle.dumps(row, protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # a foreign object raises what it likes
+    except BaseException as error:  # a foreign object raises what it likes
+        if stops(error):
+            raise
         fault = f"row: cannot be sent to another process: {type(error).__name__}: {quote(str(error))}"
         return Raw(number, number - 1, 0, None, fault)
     return Raw(number, number - 1, len(data), data)

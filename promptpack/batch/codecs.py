@@ -125,11 +125,11 @@ def open_lines(path: str) -> BinaryIO:
         if name == "gzip":
             return cast("BinaryIO", gzip.open(path, "rb"))
         if name == "zstd":
+            from promptpack.batch.frames import Frames
+
             own, package = _zstd()
-            if own:
-                return cast("BinaryIO", own.open(path, "rb"))
-            raw = Path(path).open("rb")  # noqa: SIM115  # the reader closes it
-            return BufferedReader(package.ZstdDecompressor().stream_reader(raw, read_across_frames=True), 1 << 20)
+            opener = own.ZstdDecompressor if own else lambda: package.ZstdDecompressor().decompressobj()
+            return BufferedReader(Frames(path, opener), 1 << 20)
         return Path(path).open("rb", buffering=1 << 20)
     except OSError as error:
         raise SourceError(f"{path}: cannot be read: {error.strerror}", field="input") from error

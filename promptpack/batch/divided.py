@@ -17,12 +17,13 @@ from promptpack.batch.journal import Journal, State
 from promptpack.batch.options import Options, StoppedError
 from promptpack.batch.outputs import Lock
 from promptpack.batch.parts import Parts, fingerprint
-from promptpack.batch.run import Watch, beside_path, can_be_written, job_for, no_older, plan_of
+from promptpack.batch.run import Watch, beside_path, job_for, no_older, plan_of
 from promptpack.batch.seen import Seen
 from promptpack.batch.shard import Shard, check_size
 from promptpack.batch.sinks import Folder, OneFile
 from promptpack.batch.tally import Summary
 from promptpack.errors import OptionError, SourceError, quote
+from promptpack.files import can_be_written
 
 # How the name of a part ends, by what it holds.
 _SUFFIXES = {"plain": ".jsonl", "gzip": ".jsonl.gz", "zstd": ".jsonl.zst", "arrow": ".parquet"}

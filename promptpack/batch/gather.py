@@ -28,7 +28,7 @@ _TOGETHER = 1000  # ids that are looked up together
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part as it goes into the result. leave: which of its lines to leave out, from 0. dead: its dead letters, to be
-    taken once: all of a large part need not fit in memory.
+    taken once: all of a large part need not fit in memory. requests: how many of its lines stay.
     """
 
     number: int
@@ -36,6 +36,7 @@ class Part:
     labels: Path
     leave: frozenset[int]
     dead: Iterator[bytes]
+    requests: int
 
 
 class Sink(Protocol):
@@ -77,12 +78,13 @@ class Gather:
         dead = self._dead(number, shard, shift, {each: failure for each, (_, failure) in lost.items()})
         if self.on_error == "raise" and (first := next(dead, None)) is not None:
             _raise(first, shard)
+        totals = self._totals(number, set(lost))
         self.sink.put(Part(
             number, self.parts.file(number), self.parts.file(number, "labels"),
-            frozenset(at for at, _ in lost.values()), dead,
+            frozenset(at for at, _ in lost.values()), dead, totals.payloads,
         ))
         self.seen.commit()
-        self.summary.merge(self._totals(number, set(lost)))
+        self.summary.merge(totals)
         self.taken += 1
 
     def _repeated(self, number: int, shift: int) -> dict[int, tuple[int, Failure]]:

@@ -23,7 +23,7 @@ from promptpack.batch.rows import (
     read_row,
 )
 from promptpack.batch.tally import Tally
-from promptpack.batch.worker import isolated
+from promptpack.batch.worker import stops
 from promptpack.builder import PromptBuilder
 from promptpack.errors import SourceError
 from promptpack.payload import Payload
@@ -126,7 +126,9 @@ class Job:
                             field="row",
                         )
                     labels = line(beside(payload, row)) if self.beside else b""
-                except Exception as error:  # what a provider's form cannot hold
+                except BaseException as error:  # what a provider's form cannot hold
+                    if stops(error):
+                        raise
                     entries.append(Lost(raw.number, Failure.of(error, row.id)))
                     continue
                 records.append(record)
@@ -173,23 +175,18 @@ def rendered(
         id_ = row.id
         return row, filled(builder, row).render()
     except BaseException as error:  # also what native code panics with, which is no Exception
-        if _stops(error):
+        if stops(error):
             raise
         return Failure.of(error, id_ or known_id(raw.data if data is None else data, columns))
-
-
-def _stops(error: BaseException) -> bool:
-    """Tell whether an exception is to end this process. `sys.exit` is: a handler of a signal calls it, in the middle of
-    a row. Not so in a worker, where it can only come from the row.
-    """
-    return isinstance(error, KeyboardInterrupt | GeneratorExit) or (isinstance(error, SystemExit) and not isolated())
 
 
 def id_of(raw: Raw, kind: str, columns: Columns) -> str | None:
     """Return the id of a row as far as there is one."""
     try:
         return known_id(value_of(raw, kind, columns), columns)
-    except Exception:  # it may be wrong in any way; then it has no id
+    except BaseException as error:  # it may be wrong in any way; then it has no id
+        if stops(error):
+            raise
         return None
 
 

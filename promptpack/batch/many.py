@@ -12,6 +12,7 @@ from promptpack.batch.engine import ordered, vocabularies_of, worker_count
 from promptpack.batch.job import Job, id_of, rendered
 from promptpack.batch.options import RowError
 from promptpack.batch.rows import Columns, Failure
+from promptpack.batch.worker import stops
 from promptpack.builder import PromptBuilder
 from promptpack.errors import OptionError
 from promptpack.payload import Payload
@@ -58,7 +59,9 @@ class _Rendering:
             return found
         try:
             return pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)
-        except Exception as error:  # what a source carries is the user's
+        except BaseException as error:  # what a source carries is the user's
+            if stops(error):
+                raise
             return pickle.dumps(Rendered(raw.number, found.id, error=Failure.of(error, found.id)))
 
     def lost(self, chunk: Chunk, failure: Failure) -> list[Any]:

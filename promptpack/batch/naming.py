@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpack.batch.chunks import read_lines
-from promptpack.batch.codecs import open_lines
+from promptpack.batch.codecs import READ_ERRORS, open_lines
 from promptpack.errors import OptionError, PromptpackError, SourceError, quote
 from promptpack.misspelt import is_slip
 
@@ -118,7 +118,7 @@ def unseen(files: Sequence[Path], columns: Columns) -> list[str]:
             whole = whole and ended
             if all(one in seen for one in named):
                 return []
-    except (PromptpackError, OSError, EOFError, ValueError):
+    except (PromptpackError, *READ_ERRORS):
         return []
     missing = [one for one in named if one not in seen]
     if missing and seen and whole:

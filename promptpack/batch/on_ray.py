@@ -152,9 +152,10 @@ def _make(held: tuple[Parts, Job, int, str], number: int, shard: Shard) -> tuple
         parts.make(number, shard, job, largest_row=largest_row)
     except PromptpackError as error:
         return type(error).__name__, str(error)
-    except SystemExit:
-        # Ray raises it, wherever that is, to end a process whose job is over. A row of the input that does so, too, is
-        # told by the processes of this computer, to which nobody else does such a thing.
+    except (SystemExit, KeyboardInterrupt, GeneratorExit):
+        # Ray raises the first, wherever that is, to end a process whose job is over, and the second where a task is
+        # cancelled. A row of the input that does so, too, is told by the processes of this computer, to which nobody
+        # else does such a thing.
         return _AGAIN
     return None
 

@@ -114,7 +114,12 @@ class Outputs:
         return file
 
     def write(self, done: Done, dead: list[bytes]) -> None:
-        """Write what became of a chunk."""
+        """Write what became of a chunk; what goes beside it first, so that it tells of every row a reader may get."""
+        for name, lines in (("beside", done.beside), ("dead", dead)):
+            if name in self._files and lines:
+                data = b"".join(lines)
+                self._files[name].write(data)
+                self.sizes[name] += len(data)
         made = [one.size for one in done.entries if isinstance(one, Made)]
         if self._plan.split is None:
             self._put(done.block, len(made))
@@ -127,11 +132,6 @@ class Outputs:
                     self._roll()
                 self._put(done.block[at:at + size], 1)
                 at += size
-        for name, lines in (("beside", done.beside), ("dead", dead)):
-            if name in self._files and lines:
-                data = b"".join(lines)
-                self._files[name].write(data)
-                self.sizes[name] += len(data)
 
     def put(self, data: bytes) -> None:
         """Write a piece of the output as it is."""
@@ -165,6 +165,14 @@ class Outputs:
         plan = self._plan
         for path in (plan.part(1) if plan.out is not None else None, plan.beside, plan.dead):
             if path is not None:
+                staged(path).unlink(missing_ok=True)
+
+    def keep(self) -> None:
+        """Name the files beside a stream that was stopped, as far as they hold something: no run goes on from there."""
+        for name, path in (("beside", self._plan.beside), ("dead", self._plan.dead)):
+            if path is not None and self.sizes.get(name):
+                staged(path).replace(path)
+            elif path is not None:
                 staged(path).unlink(missing_ok=True)
 
     def close(self) -> None:

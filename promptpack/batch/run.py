@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from promptpack.batch.seen import Seen
 from promptpack.batch.shard import Shard
 from promptpack.batch.tally import Summary
 from promptpack.errors import OptionError, SourceError, quote
+from promptpack.files import can_be_written
 
 Watch = Callable[[State, "int | None"], None]
 
@@ -39,8 +40,9 @@ def run_batch(
     when all is written; until then there are OUT.part and OUT.journal, with which `resume` goes on to the same bytes.
     watch: called after each chunk with the state and the size of the input in the same unit as `state.position`.
 
-    Raises RowError for the first bad row where on_error is "raise", StoppedError where the input can be read no
-    further, OptionError for options that do not fit together.
+    Raises RowError for the first bad row where on_error is "raise", StoppedError where the input can be read or the
+    output written no further, OptionError for options that do not fit together. What a run into a stream wrote beside
+    it is given its name also where it stops.
     """
     return _run(Shard.of(source), target, job, options or Options(), watch)
 
@@ -101,15 +103,6 @@ def job_for(job: Job, out: Path | None) -> Job:
             f"and {quote(str(out or '-'), 200)}", name="format", given=job.format,
         )
     return made
-
-
-def can_be_written(out: Path) -> None:
-    """OptionError where an output file has no folder, or is one."""
-    if not out.parent.is_dir() or out.is_dir():
-        raise OptionError(
-            f"output: there is no folder {quote(str(out.parent), 200)}" if not out.is_dir() else
-            f"output: {quote(str(out), 200)} is a folder", name="output", given=str(out),
-        )
 
 
 def plan_of(shard: Shard, out: Path | None, job: Job, options: Options) -> Plan:
@@ -174,8 +167,8 @@ def _begin(journal: Journal | None, plan: Plan, options: Options) -> State:
             return journal.read()
         if plan.part(1).exists():
             raise OptionError(
-                f"resume: {plan.part(1)} is complete, and no journal tells of a run to go on with; leave --resume out "
-                "to make it anew", name="resume", given=True,
+                f"resume: {plan.part(1)} exists, and no journal tells of a run to go on with; leave --resume out to "
+                "make it anew", name="resume", given=True,
             )
         return State()
     if journal.exists() and not options.restart:
@@ -235,7 +228,11 @@ def _work(
                 commit()
         finally:
             outputs.close()
-            if not (state.rows or state.finished):  # there is nothing to go on with
+            if journal is None:
+                if not state.finished:
+                    with suppress(OSError):  # it must not hide why the run ended
+                        outputs.keep()
+            elif not (state.rows or state.finished):  # there is nothing to go on with
                 outputs.discard()
                 seen.close()
                 seen.remove()
@@ -244,15 +241,14 @@ def _work(
 
 @contextmanager
 def _written(plan: Plan, state: State) -> Iterator[None]:
-    """StoppedError where what is written finds no room; a reader that went away is another matter."""
+    """StoppedError where what is written finds no room, or the reader of standard output goes away."""
     try:
         yield
-    except BrokenPipeError:
-        raise
     except (OSError, sqlite3.Error) as error:
         why = getattr(error, "strerror", None) or error
+        said = "its reader went away" if isinstance(error, BrokenPipeError) else f"cannot be written: {why}"
         raise StoppedError(
-            f"stopped after {state.rows:,} rows: {plan.out or 'standard output'}: cannot be written: {why}",
+            f"stopped after {state.rows:,} rows: {plan.out or 'standard output'}: {said}",
             rows=state.rows,
         ) from error
 

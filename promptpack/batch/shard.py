@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from promptpack.batch.archives import MAGIC, no_archive
 from promptpack.batch.chunks import LARGEST_ROW, Chunk, Place, read_lines
-from promptpack.batch.codecs import codec_of, open_lines
+from promptpack.batch.codecs import READ_ERRORS, codec_of, open_lines
 from promptpack.errors import OptionError, SourceError, quote
 
 SIZE = 64_000_000  # bytes of a shard
@@ -78,14 +79,33 @@ class Shard:
         place = None
         try:
             if self.path != "-" and codec_of(self.path) == "plain":
+                if at == 0:
+                    no_archive(_start(stream), self.path)
                 stream.seek(at)
                 place = Place.of(self.path, stream, largest) if apart else None
             else:
                 _pass_over(stream, at)
-            yield from read_lines(stream, first=rows + 1, start=at, stop=self.stop, largest=largest, place=place)
+            found = read_lines(stream, first=rows + 1, start=at, stop=self.stop, largest=largest, place=place)
+            yield from _of_lines(found) if self.path == "-" else found
         finally:
             if self.path != "-":
                 stream.close()
+
+
+def _start(stream: BinaryIO) -> bytes:
+    """Return the first bytes."""
+    try:
+        return stream.read(MAGIC)
+    except OSError:  # reading it tells
+        return b""
+
+
+def _of_lines(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield the chunks of standard input; OptionError where they are no lines."""
+    for each in chunks:
+        if each.first == 1 and each.rows:
+            no_archive(bytes(each.rows[0].data[:MAGIC]), "-")
+        yield each
 
 
 def _pass_over(stream: BinaryIO, count: int) -> None:
@@ -94,7 +114,7 @@ def _pass_over(stream: BinaryIO, count: int) -> None:
     while left:
         try:
             piece = stream.read(min(left, _PIECE))
-        except (OSError, EOFError, ValueError) as error:
+        except READ_ERRORS as error:
             raise SourceError(f"input: cannot be read: {quote(str(error))}", field="input") from error
         if not piece:
             raise SourceError(

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +79,12 @@ class Folder:
     codec: str
     suffix: str
     dead: bool = True
+    requests: dict[str, int] = field(default_factory=dict)  # of each part, by its name
 
     def put(self, part: Part) -> None:
         """Name a part; doing it again does no harm."""
         out = self.folder / f"part-{part.number:06d}{self.suffix}"
+        self.requests[out.name] = part.requests
         for source, target in ((part.labels, beside_name(out, "labels")), (part.out, out)):
             if not source.exists():  # named before, by the run that this one goes on with; or there are no labels
                 continue
@@ -104,7 +106,9 @@ class Folder:
 
     def finish(self, digest: str, summary: Summary) -> None:
         """Tell that all is there."""
-        write_whole(self.folder / TOLD, {"digest": digest, "summary": summary.to_dict()})
+        write_whole(self.folder / TOLD, {
+            "digest": digest, "summary": summary.to_dict(), "requests": self.requests,
+        })
 
     def finished(self, digest: str) -> Summary | None:
         """Return the totals of a job that is finished, where it is this one."""
@@ -120,6 +124,13 @@ class Folder:
         """Delete the parts, the totals first."""
         for one in sorted(self.named(), key=lambda one: one.name != TOLD):
             one.unlink()
+
+
+def requests_of(folder: Path) -> dict[str, int]:
+    """Return how many requests each part of a finished folder holds, by its name."""
+    told = folder / TOLD
+    found = json.loads(told.read_bytes()).get("requests", {}) if told.exists() else {}
+    return dict(found)
 
 
 def _kept(path: Path, leave: frozenset[int]) -> Iterator[list[bytes]]:

@@ -6,13 +6,15 @@ Read are the result files of OpenAI (chat and Responses), vLLM, Anthropic and Ge
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from promptpack.batch.codecs import READ_ERRORS, codec_of, open_lines
+from promptpack.batch.codecs import open_lines
+from promptpack.batch.maps import Maps, lines_of
 from promptpack.batch.rows import parse_line
-from promptpack.errors import OptionError, PromptpackError, SourceError, quote
+from promptpack.errors import OptionError, SourceError, quote
 
 _NAMES = ("custom_id", "key", "id")
 _ANSWERS = ("answer", "response", "text", "output", "completion", "prediction")
@@ -68,67 +70,48 @@ class Verified:
 
 
 def verify_results(
-    results: str, payloads: str, *, min_support: float | None = None, totals: Verified | None = None,
+    results: str | Sequence[str], payloads: str, *, min_support: float | None = None, totals: Verified | None = None,
     stdin: BinaryIO | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield a line for each result: its name, the row's id, and the verification of the answer, or why there is none.
 
-    results: the file that the provider gave back, in any order ("-" reads `stdin`). payloads: the label maps that were
-    written beside the requests, or the lines of the format `payload`, which also hold the texts that quotations,
-    `min_support` and native citations are checked against. Joined by custom_id; a line {"custom_id", "id", "status":
-    "missing"} follows for each payload without a result, in their order. totals: is counted into.
+    results: the file that the provider gave back, in any order ("-" reads `stdin`), or several; each line then names
+    its `file`. payloads: the label maps that were written beside the requests, or the lines of the format `payload`,
+    which also hold the texts that quotations, `min_support` and native citations are checked against; or a folder that
+    a batch wrote, all of its parts. Joined by custom_id; a line {"custom_id", "id", "status": "missing"} follows for
+    each payload without a result, in their order. totals: is counted into.
 
     Memory grows with the number of payloads by some 300 bytes each, never with their size. Raises SourceError where a
     file cannot be read, with the line; OptionError for min_support without texts.
     """
     counted = totals if totals is not None else Verified()
-    if codec_of(payloads) != "plain":
+    files = [results] if isinstance(results, str) else list(results)
+    if not files or files.count("-") > 1:
         raise OptionError(
-            f"payloads: {quote(payloads, 200)} is compressed or Parquet, and lines have to be found in it one by one; "
-            "give plain lines", name="payloads", given=payloads,
+            f"results: expected files, and standard input (-) once, got {', '.join(files) or 'none'}", name="results",
+            given=results,
         )
-    with open_lines(payloads) as file:
-        places = _places(file, payloads)
-        open_ = dict.fromkeys(places)
-        source = open_lines(results) if results != "-" else stdin
-        if source is None:
-            raise OptionError("results: there is no standard input", name="results", given="-")
-        try:
-            for number, data in enumerate(_lines(source, results), 1):
-                counted.results += 1
-                yield _checked(data, number, file, places, open_, min_support, counted)
-        finally:
-            if results != "-":
-                source.close()
+    with closing(Maps(payloads)) as maps:
+        open_ = dict.fromkeys(maps.places)
+        for path in files:
+            named = {"file": path} if len(files) > 1 else {}
+            source = open_lines(path) if path != "-" else stdin
+            if source is None:
+                raise OptionError("results: there is no standard input", name="results", given="-")
+            try:
+                for number, data in enumerate(lines_of(source, path), 1):
+                    counted.results += 1
+                    yield named | _checked(data, number, maps, open_, min_support, counted)
+            finally:
+                if path != "-":
+                    source.close()
         for name in open_:
             counted.missing += 1
-            yield {"custom_id": name, "id": places[name][1], "status": "missing"}
-
-
-def _places(file: BinaryIO, path: str) -> dict[str, tuple[int, str]]:
-    """Return by the name of each payload where its line starts, and the row's id."""
-    found: dict[str, tuple[int, str]] = {}
-    offset = number = 0
-    while data := _read(file, path, number):
-        number += 1
-        value = _json(data, f"{path}: line {number}")
-        name = value.get("custom_id", value.get("id"))
-        if not isinstance(name, str) or "labels" not in value:
-            raise SourceError(
-                f"{path}: line {number}: expected a label map or a payload with its custom_id, got "
-                f"{', '.join(quote(key, 20) for key in list(value)[:8]) or 'nothing'}", field="payloads", index=number,
-            )
-        if name in found:
-            raise SourceError(f"{path}: line {number}: custom_id {quote(name)} occurs twice", field="payloads",
-                              index=number)
-        found[name] = (offset, str(value.get("id", name)))
-        offset += len(data)
-    return found
+            yield {"custom_id": name, "id": maps.id_of(name), "status": "missing"}
 
 
 def _checked(
-    data: bytes, number: int, file: BinaryIO, places: Mapping[str, tuple[int, str]], open_: dict[str, None],
-    min_support: float | None, counted: Verified,
+    data: bytes, number: int, maps: Maps, open_: dict[str, None], min_support: float | None, counted: Verified
 ) -> dict[str, Any]:
     try:
         value = parse_line(data)
@@ -139,10 +122,10 @@ def _checked(
         counted.failed["unreadable"] = counted.failed.get("unreadable", 0) + 1
         return {"line": number, "custom_id": None, "status": "unreadable", "error": str(error)}
     said: dict[str, Any] = {"custom_id": name}
-    if name is None or name not in places:
+    if name is None or name not in maps.places:
         counted.unknown += 1
         return {"line": number, **said, "status": "unknown", "error": "no payload has this custom_id"}
-    said["id"] = places[name][1]
+    said["id"] = maps.id_of(name)
     if name not in open_:
         counted.repeated += 1
         return {"line": number, **said, "status": "repeated", "error": "a result with this custom_id came before"}
@@ -151,9 +134,8 @@ def _checked(
     if reason is not None:
         counted.failed[reason] = counted.failed.get(reason, 0) + 1
         return {**said, "status": reason, "error": _told(value)}
-    file.seek(places[name][0])
     try:
-        found = _verified(_json(file.readline(), f"payload {quote(name)}"), response, min_support)
+        found = _verified(maps.line(name), response, min_support)
     except OptionError as error:
         if error.name != "response":
             raise
@@ -220,28 +202,3 @@ def _told(value: Mapping[str, Any]) -> str:
         if value.get(key):
             return json.dumps(value[key], ensure_ascii=False)[:500]
     return "the line holds no answer"
-
-
-def _lines(stream: BinaryIO, path: str) -> Iterator[bytes]:
-    number = 0
-    while data := _read(stream, path, number):
-        number += 1
-        if data.strip():
-            yield data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
-
-
-def _read(stream: BinaryIO, path: str, number: int) -> bytes:
-    try:
-        return stream.readline()
-    except READ_ERRORS as error:
-        raise SourceError(f"{path}: cannot be read after line {number}: {quote(str(error))}", field="file") from error
-
-
-def _json(data: bytes, where: str) -> Mapping[str, Any]:
-    try:
-        value = parse_line(data.removeprefix(b"\xef\xbb\xbf"))
-    except PromptpackError as error:
-        raise SourceError(f"{where}: {error}", field="payloads") from error
-    if not isinstance(value, Mapping):
-        raise SourceError(f"{where}: expected an object, got {quote(value)}", field="payloads")
-    return value

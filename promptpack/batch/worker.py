@@ -51,6 +51,16 @@ def isolated() -> bool:
     return bool(_packed)
 
 
+def stops(error: BaseException) -> bool:
+    """Tell whether an exception that a row or a user's callable raised is to end this process.
+
+    Ctrl-C is, and so is `sys.exit`: a handler of a signal calls it, in the middle of a row. Not so in a worker, where
+    Ctrl-C is ignored and any of these can only come from the row. All else costs the row alone, also what native code
+    panics with, which is no Exception.
+    """
+    return isinstance(error, KeyboardInterrupt | GeneratorExit | SystemExit) and not isolated()
+
+
 def alive() -> int:
     """Say that workers can start at all."""
     return os.getpid()

@@ -13,6 +13,10 @@
 
 Keys are those of `PromptBuilder`, and `system`; `packing` takes those of `Packing` that are names or numbers. In
 `place`, "curve:FILE" is a curve measured before; its path is relative to the file.
+
+A Python file has a variable for each, or all of them by name in a dict called `builders`:
+
+    builders = {"fold": PromptBuilder(8192), "last": PromptBuilder(8192).with_packing(place="best_last")}
 """
 
 from __future__ import annotations
@@ -33,12 +37,17 @@ _KEYS = ("window", "model", "template", "counter", "escape", "fields", "system",
 def read_builders(path: str, window: int = 8192) -> dict[str, PromptBuilder]:
     """Return the builders of a file by name, in its order; `window` is for tables without one.
 
-    A Python file is run, and every `PromptBuilder` that it names at its top is taken. Raises OptionError, which names
-    the file and the builder, for what makes none.
+    A Python file is run; the builders in its dict `builders` are taken, or without one every `PromptBuilder` that it
+    names at its top. Raises OptionError, which names the file and the builder, for what makes none.
     """
-    found = _from_python(path) if path.endswith(".py") else _from_toml(path, window)
+    script = path.endswith(".py")
+    found = _from_python(path) if script else _from_toml(path, window)
     if not found:
-        raise OptionError(f"{quote(path, 200)}: holds no builder", name="compare", given=path)
+        wanted = (
+            "a variable for each, as in fold = PromptBuilder(8192), or a dict of them named builders" if script else
+            "a table for each, as in [fold]"
+        )
+        raise OptionError(f"{quote(path, 200)}: holds no builder; expected {wanted}", name="compare", given=path)
     return found
 
 
@@ -89,4 +98,13 @@ def _from_python(path: str) -> dict[str, PromptBuilder]:
         raise OptionError(
             f"{quote(path, 200)}: {type(error).__name__}: {quote(str(error))}", name="compare", given=path
         ) from error
-    return {name: value for name, value in names.items() if isinstance(value, PromptBuilder)}
+    listed = names.get("builders")
+    if not isinstance(listed, Mapping):
+        return {name: value for name, value in names.items() if isinstance(value, PromptBuilder)}
+    for name, value in listed.items():
+        if not isinstance(name, str) or not isinstance(value, PromptBuilder):
+            raise OptionError(
+                f"{quote(path, 200)}: builders: expected a PromptBuilder by its name, got {quote(value)} by "
+                f"{quote(name)}", name="compare", given=path,
+            )
+    return dict(listed)

@@ -17,6 +17,7 @@ from promptpack.errors import OptionError, quote
 DIGITS = 4  # a label has at most four digits, so that no answer can make a number of any length
 RANGE = 1_000  # labels in one range
 BODY = 400  # characters between the brackets of one citation
+LONG_LABEL = 10  # blanks and a sign that a label of too many digits may have besides its prefix and the digits
 MOST = 200  # labels after the first in round brackets, where no character but those of labels may stand
 
 PAIRS = {"[": "]", "【": "】", "［": "］", "〖": "〗", "〔": "〕"}
@@ -142,13 +143,16 @@ def grammar(prefix: str = "S", zero_padded: bool = False) -> Grammar:
     following = rf"{joint}(?:{label}|[0-9]{{1,3}}{_END})"
     listed = rf"{label}(?:{following}){{0,{MOST}}}+"
     inside = rf"[^{_OPEN}{_CLOSE}{STOP}]"
+    many = BODY + 1 - LONG_LABEL - len(prefix)
     mark = (
         rf"[{_OPEN}(（](?:"
         rf"(?<=[(（])\s{{0,3}}(?P<paren>{listed})(?:\s{{0,3}}(?P<shut>[)）]))?+"
         rf"|(?<=\[)(?P<one>{letters}[1-9][0-9]{{0,{DIGITS - 1}}})\](?!\()"
         rf"|(?<=\[)\[(?P<double>{inside}{{1,{BODY}}}+)\]\](?P<far>\({TARGET}*+\))?"
         rf"|(?<![(（])(?P<body>{inside}{{1,{BODY}}}+)(?P<close>[{_CLOSE}])(?P<link>(?<=\])\({TARGET}*+\))?"
-        rf"|(?<![(（])(?P<cut>{_SPACE}{{0,3}}{listed}))"
+        rf"|(?<![(（])(?P<cut>{_SPACE}{{0,3}}{listed})"
+        # Digits past what brackets may hold: no more of them is read, so that a stream need not wait.
+        rf"|(?<![(（])(?P<long>{_SPACE}{{0,3}}{letters}{_SPACE}{{0,3}}[-_#:=]?{_SPACE}{{0,3}}\d{{{many}}}))"
     )
     range_end = rf"(?:\s*+{_DASH}\s*+(?:{start})?([0-9]{{1,{DIGITS}}}))?"
     dagger = r"(?:\s*+†[^,;，；、､،؛&/|+]*+)?"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from promptpack.citations.grammar import MOST, PAIRS, Grammar, Item
+from promptpack.citations.grammar import DIGITS, MOST, PAIRS, Grammar, Item
 
 Form = Literal["bracket", "double", "paren", "wide", "link", "name", "marker", "superscript", "native"]
 
@@ -59,6 +59,8 @@ def _bracketed(text: str, rules: Grammar) -> Iterator[Mark]:
                 yield Mark(start, at, "paren", [Item(start, at, fault=f"more than {MOST} labels in one mark")])
         elif kind == "cut":
             yield Mark(start, at, "bracket", [Item(start, at, fault="no closing bracket")])
+        elif kind == "long":
+            yield Mark(start, at, "bracket", [Item(start + 1, at, fault=f"more than {DIGITS} digits")])
         else:
             mark, at = _group(text, match, rules)
             yield mark

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import sqrt
 
 from promptpack.curves import PositionCurve
 
@@ -33,13 +34,26 @@ def knots(curve: PositionCurve) -> Knots:
     if curve.coefficients is not None:
         a, b, c = curve.coefficients
         lift = max(0.0, -2 * c) / (8 * _CELLS**2)
-        # Not kept below 1: the corner where a fit passes it would lie inside a cell.
-        return [(x, max(0.0, a + x * (b + x * c)) + lift) for x in places]
+        corners = {x: min(1.0, max(0.0, a + x * (b + x * c)) + lift) for x in places}
+        # Where it meets 1 it bends down, which no chord may cut off; where it meets 0, chords pass above it.
+        corners |= dict.fromkeys(_at_one(a + lift, b, c), 1.0)
+        return sorted(corners.items())
     start, inner, end = curve.points
     places = sorted({*places, inner.x})
     bend = max(0.0, 2 * (inner.p - start.p) / inner.x**2, 2 * (inner.p - end.p) / (1 - inner.x) ** 2)
     lift = min(1.0, bend / (8 * _CELLS**2))  # p is at most 1 anyway
     return [(x, p(x) + lift) for x in places]
+
+
+def _at_one(a: float, b: float, c: float) -> list[float]:
+    """Return where a + b x + c x^2 passes 1 between x = 0 and 1."""
+    inside = b * b - 4 * c * (a - 1)
+    if inside <= 0:  # nowhere, or it only touches
+        return []
+    half = -(b + (sqrt(inside) if b >= 0 else -sqrt(inside))) / 2  # without a difference of two like numbers
+    found = [half / c] if c else []
+    found += [(a - 1) / half] if half else []
+    return [x for x in found if 0 < x < 1]
 
 
 def upper_bound(corners: Knots, sizes: Sequence[float], values: Sequence[float], start: float = 0.0) -> float:

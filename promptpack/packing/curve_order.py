@@ -66,8 +66,15 @@ def best_order(
 
 
 def _equal(p: Function, sizes: Sequence[float], values: Sequence[float], start: float) -> list[int]:
-    places = [round(p(x), 12) for x in middles(sizes, start)]  # rounded: both arms of a U are alike
-    best_places = sorted(range(len(places)), key=lambda k: -places[k])
+    heights = [p(x) for x in middles(sizes, start)]
+    best_places = sorted(range(len(heights)), key=lambda k: -heights[k])
+    at = 0
+    while at < len(best_places):  # both arms of a U are alike, but for rounding
+        end = at + 1
+        while end < len(best_places) and heights[best_places[end - 1]] - heights[best_places[end]] < _TIE:
+            end += 1
+        best_places[at:end] = sorted(best_places[at:end])
+        at = end
     ranked = sorted(range(len(values)), key=lambda i: -values[i])
     order = [0] * len(sizes)
     for place, item in zip(best_places, ranked, strict=True):

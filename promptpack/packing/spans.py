@@ -15,7 +15,7 @@ takes is taken, and runs fill what that leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from promptpack.packing.candidate import Candidate, DropReason
 from promptpack.packing.ranking import is_finite
 from promptpack.packing.scorers import check_finite
 from promptpack.packing.select import greedy
-from promptpack.packing.spans_auto import admitted
 from promptpack.packing.spans_repeats import Repeats, counted
 from promptpack.packing.spans_runs import SCALE, Runs, chosen_runs
 from promptpack.packing.spans_text import units
@@ -75,16 +74,25 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
     """Take the best runs of candidates in rank order into a choice, and refuse the others; select: "spans" or a Spans.
 
     A candidate whose text is no longer that of its source (merged, freed of repeats) is taken whole or not at all, so
-    that ranges are always those of the source. Limits in number admit candidates in rank order.
+    that ranges are always those of the source. Limits in number admit candidates in rank order, those of which nothing
+    fits left aside.
     """
-    pool = _admitted(candidates, choice)
+    policy = select if isinstance(select, Spans) else Spans()
+    pool, out = _admitted(candidates, choice, policy)
+    spans, texts = _divided(pool)
+    values, matched = ([], False) if choice.left is None else unit_values(pool, texts, choice.question, policy)
+    if out and not matched and choice.left is not None:  # what "top" takes has its place first
+        pool, out = _admitted(candidates, choice, policy, _as_top(candidates, choice))
+        spans, texts = _divided(pool)
+        values = by_score(pool, texts)
+    for refused, limit in out:
+        if isinstance(limit, int):
+            _too_large(refused, limit, choice)
+        else:
+            choice.refuse(refused, *limit)
     if choice.left is None:
         choice.take_all(pool, choice.prices.all(pool))
         return
-    spans = [_units(one) for one in pool]
-    texts = [[one.text[a:b] for a, b in own] for one, own in zip(pool, spans, strict=True)]
-    policy = select if isinstance(select, Spans) else Spans()
-    values, matched = unit_values(pool, texts, choice.question, policy)
     first: set[int] = set()
     choice.by_value = matched
     if not matched:
@@ -144,14 +152,65 @@ def _units(candidate: Candidate) -> list[tuple[int, int]]:
     return (units(text) if text == candidate.source.text else []) or [(0, len(text))]
 
 
-def _admitted(candidates: Sequence[Candidate], choice: Choice) -> list[Candidate]:
+def _divided(pool: Sequence[Candidate]) -> tuple[list[list[tuple[int, int]]], list[list[str]]]:
+    """Return the units of candidates, as places and as texts."""
+    spans = [_units(one) for one in pool]
+    return spans, [[one.text[a:b] for a, b in own] for one, own in zip(pool, spans, strict=True)]
+
+
+# What keeps a candidate out: a limit in number, or the tokens of its least run.
+Limit = tuple[DropReason, str] | int
+
+
+def _admitted(
+    candidates: Sequence[Candidate], choice: Choice, policy: Spans, sure: Set[int] = frozenset()
+) -> tuple[list[Candidate], list[tuple[Candidate, Limit]]]:
+    """Return the candidates that the limits in number admit, in rank order, and the others; sure: indices of those
+    that have their places already.
+    """
+    limits, before = choice.limits, choice.documents.copy()
+    if limits.top_k is None and limits.max_per_document is None:
+        return list(candidates), []
     pool: list[Candidate] = []
-    for candidate, limit in admitted(candidates, choice):
-        if limit is None:
-            pool.append(candidate)
-        else:
-            choice.refuse(candidate, *limit)
-    return pool
+    out: list[tuple[Candidate, Limit]] = []
+    taken = len(sure)
+    choice.documents.update(one.source.document for one in candidates if one.index in sure and one.source.document)
+    for one in candidates:
+        if one.index in sure:
+            pool.append(one)
+            continue
+        limit: Limit | None = choice.limited(one, taken)
+        if limit is None and choice.left is not None:
+            least = Runs(one, own := _units(one), [0] * len(own), choice.prices, edges=policy.edges).least()
+            limit = least if least > choice.left else None
+        if limit is not None:
+            out.append((one, limit))
+            continue
+        pool.append(one)
+        taken += 1
+        if one.source.document is not None:
+            choice.documents[one.source.document] += 1
+    choice.documents = before
+    return pool, out
+
+
+def _as_top(candidates: Sequence[Candidate], choice: Choice) -> Set[int]:
+    """Return the indices of what "top" takes within the limits."""
+    left, before = choice.left or 0, choice.documents.copy()
+    taken: set[int] = set()
+    for one in candidates:
+        if choice.limited(one, len(taken)) is None and (cost := choice.prices.bound(one, left)[0]) <= left:
+            left -= cost
+            taken.add(one.index)
+            if one.source.document is not None:
+                choice.documents[one.source.document] += 1
+    choice.documents = before
+    return taken
+
+
+def _too_large(candidate: Candidate, least: int, choice: Choice) -> None:
+    detail = f"its least run needs {least} tokens, {choice.left} left"
+    choice.refused.append((candidate, DropReason.OVER_BUDGET, choice.prices.whole(candidate), detail))
 
 
 def _take(runs: Sequence[Runs], choice: Choice) -> None:

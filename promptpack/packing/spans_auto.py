@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # Tokens for sources; with more, spans gain less than one question in 100 over "top", mostly nothing.
 ROOM = 3072
-# So many candidates are looked at, and so many characters of their texts: both bound the time, to some 80 ms.
+# So many candidates are looked at, and so many characters of their texts: both bound the time, to some 80 ms, or twice
+# that where all sentences are very short.
 MOST = 100
 CHARACTERS = 200_000
 
@@ -47,6 +48,7 @@ def resolve(candidates: Sequence[Candidate], choice: Choice, *, diverse: bool) -
         seen = _read(admitted(candidates, choice, MOST))
         tokens = sum(choice.prices.all([one for one, limit in seen if limit is None]))
         if tokens > left:
+            seen = seen[:MOST]  # limits in number admit few, and what does not fit leaves them to others
             choice.select = f"spans: a question is given, and {left:,} of {tokens:,} tokens fit"
             for one in candidates[len(seen):]:
                 choice.refuse(one, DropReason.NOT_SELECTED, f"spans look at the best {len(seen)} sources")

@@ -1,7 +1,7 @@
 """What goes along with a run from further down a text, so that it can be understood: its heading, or the opening.
 
-A heading is a Markdown heading, or a short line of its own that does not end like a sentence. It governs what stands
-below it, up to the next heading. Where the title or the section of the source has the same words, it is not needed.
+A heading (`spans_headings`) governs what stands below it, up to the next heading; the first row of a table governs its
+rows. Where the title or the section of the source has the same words, it is not needed.
 
 The opening is the first unit of the text, which mostly names what the others speak of. It goes along with a run whose
 own first sentence leans on what stood before it: one that opens with a pronoun or a connective. These words are in
@@ -17,20 +17,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from promptpack.packing.spans_headings import governing
 from promptpack.packing.spans_parts import BELOW, GAP
 from promptpack.packing.spans_text import titled
 
-# A heading has at most so many characters; a longer line is text.
-_LONGEST = 80
 # So many characters of a text tell its language, and so many of its commonest words have to be among them.
 _READ, _TOLD = 400, 2
 
-_MARKDOWN = re.compile(r"#{1,6}\s+\S")
-# A line of a list, a table, a quotation, code or a rule is no heading, nor is one that has a sentence's end in it. In
-# Thai and Lao, which write no stops, a short paragraph looks the same.
-_OTHER = re.compile(r"[-+•·–—>|~=<{}\[\]`]|\*(?!\*)|_(?!_)|.*(?:\||[^\W\d_]{2}[.!?]\s|[。！？।؟\u0e00-\u0eff])")
-_ENDS = tuple(".!?…。！？।؟۔,;，；、")
-_CLOSERS = "\"'”’»)]）】」』*_"
 _WORD = re.compile(r"[^\W\d_]+")
 # The first word: what stands before white space, an ASCII sign or digit, or a stop of another script.
 _FIRST = re.compile("[\\W_]*+([^\\s\x00-@[-`{-\x7f«»‘-‟…،؛؟।۔。，、；：！？]+)")
@@ -64,9 +57,9 @@ def context(text: str, units: Sequence[tuple[int, int]], metadata: Mapping[str, 
     """
     if len(units) < 2:
         return Context(frozenset(), {})
-    above = headings(text) if "\n" in text else []
+    above = governing(text) if "\n" in text else []
     told = frozenset(_words(titled(metadata))) if above else frozenset()
-    needed = [not told.issuperset(_words(text[start:end])) for start, end in above]
+    needed = [start < end and not told.issuperset(_words(text[start:end])) for _, start, end in above]
     leans = leaning(text, units)
     found: dict[int, tuple[Lead, ...]] = {}
     at = 0  # so many headings stand at or above the start of the unit
@@ -75,44 +68,13 @@ def context(text: str, units: Sequence[tuple[int, int]], metadata: Mapping[str, 
         while at < len(above) and above[at][0] <= start:
             at += 1
         own: list[Lead] = []
-        if at and needed[at - 1] and above[at - 1][1] < units[first - 1][1]:
-            own.append(Lead(*above[at - 1], BELOW, opening=False))
+        if at and needed[at - 1] and above[at - 1][2] < units[first - 1][1]:
+            own.append(Lead(*above[at - 1][1:], BELOW, opening=False))
         if first in leans and first > 1:
             own.append(Lead(*units[0], GAP, opening=True))
         if own:
             found[first] = tuple(own)
     return Context(leans, found)
-
-
-def headings(text: str) -> list[tuple[int, int]]:
-    """Return where the headings of a text stand, in order.
-
-    A line is one of its own where nothing stands right above it, and nothing right below or a line at least twice as
-    long. Lines of code between fences are none.
-
-    >>> text = "# Terms\\nOf use.\\n\\nFees\\n\\nThere are none.\\n\\n- one\\n\\n> two\\n\\nIt is so,\\nand stays."
-    >>> [text[start:end] for start, end in headings(text)]
-    ['# Terms', 'Fees']
-    """
-    found = []
-    lines = text.split("\n")
-    bare = [line.strip() for line in lines]
-    at, above, fenced = 0, "", False
-    for line, own, below in zip(lines, bare, [*bare[1:], ""], strict=True):
-        if own.startswith(("```", "~~~")):
-            fenced = not fenced
-        elif own and len(own) <= _LONGEST and not fenced:
-            apart = not above and (not below or len(below) >= 2 * len(own))
-            if _MARKDOWN.match(own) or (apart and _is_title(own)):
-                start = at + line.index(own[0])
-                found.append((start, start + len(own)))
-        at += len(line) + 1
-        above = own
-    return found
-
-
-def _is_title(line: str) -> bool:
-    return not line.rstrip(_CLOSERS).endswith(_ENDS) and _OTHER.match(line) is None and _WORD.search(line) is not None
 
 
 def _words(text: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Units and terms: what a chunk is divided into, and which words two texts have in common, in every script.
 
-A unit is a sentence, or several short ones: a heading, a list's number or "Yes." says little alone, so what is short
-goes with what follows it. A term is the start of a word; scripts without blanks between words give runs of characters.
+A unit is a sentence, an item of a list or a row of a table, or several short ones: a heading, a list's number or "Yes."
+says little alone, so what is short goes with what follows it. A term is the start of a word; scripts without blanks
+between words give runs of characters.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from promptpack.packing import sentences
 from promptpack.packing.edges import spans
 from promptpack.packing.similarity import folded
+from promptpack.packing.spans_headings import headings, items
 
 # A unit has at least so many columns; one of a script whose characters are words or syllables counts three.
 LEAST = 40
@@ -84,8 +86,9 @@ def has_digits(text: str) -> bool:
 def units(text: str) -> list[tuple[int, int]]:
     """Return the units of a text as (start, end) offsets, trimmed of white space, in order.
 
-    Sentences, where one shorter than 40 columns goes together with the next, and the last one with the one before it.
-    They cover every character that is not white space, and no edge is inside a grapheme cluster. Linear.
+    Sentences, and items of a list, rows of a table and entries of a log; one shorter than 40 columns goes together with
+    the next, and the last one with the one before it; a heading stays with what follows it. They cover every character
+    that is not white space, and no edge is inside a grapheme cluster. Linear.
 
     >>> text = "Fees\\n\\nThe fee for late payment is 5 euros a day. It is due at the end of each calendar month."
     >>> [text[start:end] for start, end in units(text)]
@@ -95,16 +98,42 @@ def units(text: str) -> list[tuple[int, int]]:
     each = sentences.spans(text)
     if not ascii_text and _split_clusters(text, each):
         each = list(zip(*spans(text, "sentence"), strict=True))  # with edges between grapheme clusters
+    heads: frozenset[int] = frozenset()
+    if "\n" in text:
+        each = [piece for start, end in each for piece in _by_items(text, start, end)]
+        heads = frozenset(start for start, _ in headings(text))
     found: list[tuple[int, int]] = []
     opened: int | None = None
+    headed = full = False  # whether what is open begins with a heading; whether there is more of it
+    reached = 0
     for start, end in each:
-        opened = start if opened is None else opened
-        if end - opened >= LEAST or (not ascii_text and _columns(text, opened, end) >= LEAST):
+        if opened is not None and start in heads and full:
+            _close(found, opened, reached, headed=headed)
+            opened = None
+        if opened is None:
+            opened, headed, full = start, start in heads, False
+        full = full or start not in heads
+        reached = end
+        if (full or not headed or text[opened] != "#") and (
+            end - opened >= LEAST or (not ascii_text and _columns(text, opened, end) >= LEAST)
+        ):
             found.append((opened, end))
             opened = None
     if opened is not None:
-        found.append((found.pop()[0] if found else opened, each[-1][1]))
+        _close(found, opened, reached, headed=headed and full)
     return found
+
+
+def _close(found: list[tuple[int, int]], start: int, end: int, *, headed: bool) -> None:
+    """Add what is too short to stand alone to the unit before it; under a heading of its own it does stand alone."""
+    found.append((found.pop()[0] if found and not headed else start, end))
+
+
+def _by_items(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return a sentence in its lines, where these are items of a list, rows of a table or entries of a log."""
+    edges = [start, *(at for at in items(text, start, end) if at > start), end]
+    pieces = [(first, first + len(text[first:last].rstrip())) for first, last in pairwise(edges)]
+    return [piece for piece in pieces if piece[0] < piece[1]]
 
 
 def _split_clusters(text: str, each: Sequence[tuple[int, int]]) -> bool:

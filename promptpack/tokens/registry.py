@@ -14,7 +14,7 @@ from promptpack.tokens.estimate import Estimate
 from promptpack.tokens.families import ALIASES, FAMILIES, FamilyCounter
 from promptpack.tokens.huggingface import COUNTER_FILE, file_counter, hf_counter, is_tokenizer
 from promptpack.tokens.plain import Chars, Quarters, Words
-from promptpack.tokens.vocabulary import VOCABULARIES
+from promptpack.tokens.vocabulary import NOT_SHIPPED, VOCABULARIES, not_shipped
 
 DEFAULT_COUNTER = "o200k_base"
 
@@ -47,7 +47,8 @@ def counter(
     it, False does without. The counts are the same.
 
     One name gives one object, so that all users of a counter share what it has counted. Nothing is loaded
-    before the first count. Raises OptionError for an unknown name.
+    before the first count. Raises OptionError for an unknown name, TokenizerError for a vocabulary of tiktoken that the
+    package does not carry.
 
     >>> counter("words")("one two three")
     3
@@ -70,6 +71,8 @@ def counter(
     found = _counters.get(key)
     if found is not None:
         return found
+    if name.lower() in NOT_SHIPPED:
+        raise not_shipped(name.lower())
     if name not in counter_names():
         raise OptionError.unknown("counter", name, counter_names())
     with _lock:

@@ -59,6 +59,9 @@ VOCABULARIES = {
     ),
 }
 
+# Other vocabularies of tiktoken: their names must not be taken for those of models, which are estimated.
+NOT_SHIPPED = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "o200k_harmony")
+
 _REMEDIES = (
     "Remedies: reinstall the package (pip install --force-reinstall promptpack-rag), or count with "
     "counter='estimate', which needs no vocabulary and marks the budget as not exact."
@@ -73,8 +76,8 @@ def encoding(name: str) -> tiktoken.Encoding:
     Building takes about a quarter of a second for o200k_base; later calls return the same object,
     from any thread. Pattern and special tokens are those of tiktoken's own definition.
 
-    Raises OptionError for a name that the package has no vocabulary of, TokenizerError where the file
-    is missing or its ranks do not have the sha256 that tiktoken expects.
+    Raises OptionError for an unknown name, TokenizerError for one of tiktoken's that the package does not carry, and
+    where the file is missing or its ranks do not have the sha256 that tiktoken expects.
 
     >>> encoding("cl100k_base").encode_ordinary("hello world")
     [15339, 1917]
@@ -82,12 +85,30 @@ def encoding(name: str) -> tiktoken.Encoding:
     known = _encodings.get(name)
     if known is not None:
         return known
+    if name in NOT_SHIPPED:
+        raise not_shipped(name)
     if name not in VOCABULARIES:
         raise OptionError.unknown("encoding", name, VOCABULARIES)
     with _lock:
         if name not in _encodings:
             _encodings[name] = _build(name)
         return _encodings[name]
+
+
+def not_shipped(name: str) -> TokenizerError:
+    """Build the error for a vocabulary that the package does not carry.
+
+    >>> str(not_shipped("p50k_base")).partition(" (")[0]
+    "counter 'p50k_base': this vocabulary does not come with the package"
+    """
+    same = "take 'o200k_base', which counts plain text alike, " if name == "o200k_harmony" else ""
+    return TokenizerError(
+        f"counter {name!r}: this vocabulary does not come with the package ({', '.join(VOCABULARIES)} do). Remedies: "
+        f"{same}give its tokenizer.json as counter (extra 'hf'), or any callable from text to its number of tokens, as "
+        f"lambda text: len(tiktoken.get_encoding({name!r}).encode_ordinary(text)), or count with counter='estimate', "
+        "which marks the budget as not exact.",
+        name=name,
+    )
 
 
 def _build(name: str) -> tiktoken.Encoding:

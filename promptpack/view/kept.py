@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptpack.packing.trim import MARKERS
+from promptpack.shown import visible
 from promptpack.view.account import count
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 
 _PIECES = 64  # of a cut text that are looked for
+_QUOTED = 6   # stretches of one source whose words are shown
+_LENGTH = 60  # characters of each
 
 
 class Stretch(NamedTuple):
@@ -97,3 +100,39 @@ def sent_part(one: PackedSource) -> str:
         return "not its whole text"
     told = ", ".join(f"{count(start)}-{count(end)}" for start, end in found)
     return f"{told} of {count(len(one.source.text))}"
+
+
+def quoted(one: PackedSource) -> list[tuple[str, str]]:
+    """Return the stretches that were sent, each as where it stands and its first words in quotes, for one line each.
+
+    Empty where the whole was sent. Of more than six the last says how many are left out, with no place.
+
+    >>> from promptpack import PromptBuilder, Source, Cut
+    >>> long = Source("a", "One is here. Two is there. " * 40, cut=Cut(keep="start"))
+    >>> sent = PromptBuilder(200, counter="words").add_sources([long]).with_question("Why?").render().sources[0]
+    >>> [words for _, words in quoted(sent)]
+    ['"One is here. Two is there. One is here. Two is there. One…"']
+    """
+    sent = [piece for piece in stretches(one) if piece.sent]
+    told = [(f"{count(piece.start)}-{count(piece.end)}", f'"{first_words(piece.text)}"') for piece in sent[:_QUOTED]]
+    return told + ([("", f"and {count(len(sent) - _QUOTED)} more")] if len(sent) > _QUOTED else [])
+
+
+def first_words(text: str, limit: int = _LENGTH) -> str:
+    """Return the beginning of a text as one line of at most `limit` characters, whole words where they are not long.
+
+    What a terminal would obey is shown as an escape, as `visible` does.
+
+    >>> first_words("It is\\n\\x1b[31mso.  And more.", 20)
+    'It is \\\\x1b[31mso.…'
+    """
+    # What lies far behind the limit need not be looked at; white space may go, an escape takes more room.
+    head = text.lstrip()[: 8 * limit]
+    whole = visible(" ".join(head.split()))
+    if len(whole) <= limit and len(head) == len(text.lstrip()):
+        return whole
+    cut = whole[: limit - 1]
+    before = cut.rfind(" ")
+    if whole[len(cut):len(cut) + 1] not in ("", " ") and before >= limit // 2:
+        cut = cut[:before]
+    return cut.rstrip() + "…"

@@ -13,7 +13,7 @@ from rich.text import Text
 from promptpack.shown import visible
 from promptpack.view.account import Part, cells, count, further, window_parts
 from promptpack.view.answer import WRONG_QUOTES
-from promptpack.view.kept import sent_part
+from promptpack.view.kept import quoted, sent_part
 
 if TYPE_CHECKING:
     from promptpack.citations import Claim, Quotation, Verification
@@ -44,6 +44,8 @@ def print_payload(payload: Payload, console: Console | None = None, *, listed: i
     out.print(_bar(parts, max(_NARROWEST, min(out.width, _WIDEST))))
     out.print(_budget(payload.budget, parts))
     out.print(_sources(payload, listed))
+    if any(quoted(one) for one in payload.sources[:listed]):
+        out.print(_parts(payload, listed))
     if payload.dropped:
         out.print(_dropped(payload, listed))
     if payload.dropped_turns:
@@ -134,6 +136,17 @@ def _sources(payload: Payload, listed: int | None) -> Table:
         row += [sent or "all"] if some else []
         table.add_row(*row, _safe(", ".join(one.chunk_ids)))
     _more(table, len(payload.sources), listed, len(names) - 1)
+    return table
+
+
+def _parts(payload: Payload, listed: int | None) -> Table:
+    """Return how each stretch begins that was sent of a source which did not go whole."""
+    table = Table(title="sent in part", title_justify="left")
+    for name in ("label", "characters", "first words"):
+        table.add_column(name, overflow="fold")
+    for one in payload.sources[:listed]:
+        for number, (place, words) in enumerate(quoted(one)):
+            table.add_row("" if number else _safe(one.label), place, escape(words))
     return table
 
 

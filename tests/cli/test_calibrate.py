@@ -188,6 +188,44 @@ def test_bad_options_are_named_before_anything_is_asked(folder: Path, arguments:
     assert (done.stdout, model.asked) == ("", [])
 
 
+@pytest.mark.parametrize("before", [(), ("--compare", "b.toml")])
+@pytest.mark.parametrize(("flag", "file", "told"), [
+    ("--out", "none/c.json", "there is no folder 'none'"), ("--out", "there", "'there' is a folder"),
+    ("--figures", "none/f.json", "there is no folder 'none'"), ("--figures", "there", "'there' is a folder"),
+    ("--journal", "none/j", "there is no folder 'none'"), ("--figures", "f" * 300, "cannot be written: "),
+])
+def test_what_cannot_be_written_is_told_before_anything_is_asked(
+    folder: Path, flag: str, file: str, told: str, before: tuple[str, ...]
+) -> None:
+    """If this fails, every request is paid for, and the result is lost at the end."""
+    (folder / "b.toml").write_text('[fold]\n[last]\npacking = { place = "best_last" }\n')
+    (folder / "there").mkdir()
+    (folder / "kept").write_text("an old journal")
+    journal = () if flag == "--journal" else ("--journal", "kept", "--restart")
+    model = Model(bent)
+    with serving(model) as url:
+        done = run(url, *before, *journal, flag, file)
+    assert (done.exit_code, done.stdout, model.asked) == (2, "", [])
+    assert done.stderr.startswith(f"Error: {flag}: ")
+    assert told in done.stderr
+    assert (folder / "kept").read_text() == "an old journal"
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    ((), "--out: 'curve.json' is a folder"),
+    (("--out", "c.json", "--plot", "none/p.svg"), "--plot: there is no folder 'none'"),
+    (("--out", "c.json", "--plot", "p.svg", "--plot", "p.html"), "--plot: 'p.html' is a folder"),
+])
+def test_so_is_where_the_curve_and_its_drawings_go(folder: Path, arguments: tuple[str, ...], told: str) -> None:
+    """If this fails, a run with the default of --out, or the second drawing, is paid for in vain."""
+    (folder / "curve.json").mkdir()
+    (folder / "p.html").mkdir()
+    model = Model(bent)
+    with serving(model) as url:
+        done = run(url, *arguments)
+    assert (done.exit_code, done.stderr, model.asked) == (2, f"Error: {told}\n", [])
+
+
 @pytest.mark.parametrize(("answer", "told"), [
     ((200, "[]"), "the answer has no choices"), ((200, "<html>"), "expected JSON"), ((403, "no"), "answered 403: 'no'"),
 ])

@@ -103,7 +103,7 @@ def test_history_is_read_from_a_file(folder: Path) -> None:
     (("render", "broken.jsonl"), 2, "broken.jsonl: line 2"),
     (("render", "broken.json"), 2, "broken.json"),
     (("render", "latin.jsonl"), 2, "not UTF-8"),
-    (("render", "bad.jsonl"), 2, "sources[1]"),
+    (("render", "bad.jsonl"), 2, "bad.jsonl: line 2: there is no text"),
     (("render", "number.json"), 2, "expected a list"),
     (("render", "deep.json"), 2, "nested too deep"),
     (("render", "hits.jsonl", "--place", "fild"), 2, "did you mean 'fold'"),

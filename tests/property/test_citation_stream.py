@@ -90,3 +90,16 @@ def test_the_work_of_a_stream_grows_with_its_length(unit):
         return seen
 
     assert read(24_000) < 3 * read(12_000) + 1
+
+
+@given(
+    st.sampled_from(["[S", "[ S ", "[[S", "【S", "[S\u00a0-  ", "(S", "[source "]), st.integers(380, 420),
+    st.sampled_from(["]", "]]", "x]", " ", "[S1]", "", "】"]), st.lists(st.integers(0, 900), max_size=6),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_label_of_too_many_digits_is_the_same_in_a_stream(begin, many, end, cuts):
+    """If it fails, a stream settles a text too early to see that a label is malformed, or reads it in two ways."""
+    answer = f"Fine [S1]. {begin}{'9' * many}{end}"
+    whole = verify_citations(answer, {"S1": "a"})
+    for places in (cuts, range(2 * len(answer))):
+        assert streamed(answer, places)[1] == whole

@@ -167,7 +167,7 @@ def test_a_run_goes_on_only_where_everything_is_the_same(source: Path, tmp_path:
     summary = run_batch(source, out, job, Options(workers=0, resume=True))  # bad rows are dead letters now
     assert (summary.rows, summary.failures) == (100, 2)
     assert len(read(out)) == 98
-    with pytest.raises(OptionError, match="is complete"):
+    with pytest.raises(OptionError, match="exists, and no journal tells"):
         run_batch(source, out, job, Options(workers=0, resume=True))
     source.write_bytes(source.read_bytes() + lines(rows(1)))
     with pytest.raises(RowError):

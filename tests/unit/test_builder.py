@@ -161,7 +161,7 @@ def test_a_source_is_cut_where_it_may_be() -> None:
     cut = next(one for one in payload.sources if one.source.id == "long")
     assert cut.text != long.text
     assert cut.text.startswith("One short sentence.")
-    assert "not its whole text" in payload.why("long")
+    assert 'of 1,200: "One short sentence.' in payload.why("long")
 
 
 def test_a_known_count_spares_counting_and_is_not_believed_in_the_account() -> None:
@@ -325,3 +325,14 @@ def test_a_payload_without_sources_says_so(builder, note):
 
 def test_a_payload_that_asks_without_sources_needs_no_note():
     assert PromptBuilder(1000).with_question("Why?").render().report.notes == ()
+
+
+@pytest.mark.parametrize(("schema", "place"), [
+    ({"a": float("nan")}, "tools[1]['a']"), ({"a": {"b": [1.5, (2, float("-inf"))]}}, "tools[1]['a']['b'][1][1]"),
+])
+def test_a_tool_schema_that_is_no_json_is_refused(schema: dict[str, object], place: str) -> None:
+    """If this fails, a request is sent whose body no provider can read."""
+    with pytest.raises(OptionError) as caught:
+        made().with_tools([{"a": 1.5}, schema])
+    assert str(caught.value).startswith(f"{place}: JSON has no form for ")
+    assert caught.value.name == "tools"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -274,6 +275,20 @@ def test_builders_are_read_from_files(tmp_path: Path) -> None:
     assert getattr(found["other"].packing.place, "curve").points[1].p == 0.9  # noqa: B009
     (tmp_path / "b.py").write_text("from promptpack import PromptBuilder\none = PromptBuilder(500)\nother = 7\n")
     assert list(read_builders(str(tmp_path / "b.py"))) == ["one"]
+    (tmp_path / "c.py").write_text(
+        "from promptpack import PromptBuilder\nbase = PromptBuilder(500)\n"
+        "builders = {'by hand': base, 'last': base.with_packing(place='best_last')}\n"
+    )
+    assert list(read_builders(str(tmp_path / "c.py"))) == ["by hand", "last"]
+
+
+def test_the_builders_of_the_manual_are_read(tmp_path: Path) -> None:
+    """If this fails, who copies builders.toml from docs/position.md gets an error."""
+    manual = Path(__file__).parents[2] / "docs" / "position.md"
+    (block,) = re.findall(r"^```toml\n(.*?)^```", manual.read_text(encoding="utf-8"), re.S | re.M)
+    (tmp_path / "builders.toml").write_text(block, encoding="utf-8")
+    PositionCurve([(0, 0.5), (1, 0.9)]).save(tmp_path / "curve.json")
+    assert list(read_builders(str(tmp_path / "builders.toml"))) == ["fold", "best_first", "best_last", "curve"]
 
 
 @pytest.mark.parametrize(("name", "held", "told"), [
@@ -283,7 +298,10 @@ def test_builders_are_read_from_files(tmp_path: Path) -> None:
     ("b.toml", "[a]\npacking = 1", "'a': packing: expected a table"),
     ("b.toml", "[a]\npacking = {place = 'curve:none.json'}", "'a': curve: .*cannot be read"),
     ("b.toml", "[a]\nwindow = 'x'", "'a': "), ("b.toml", "[a]\npacking = {colour = 1}", "'a': "),
-    ("b.py", "x = 1 / 0", "ZeroDivisionError"), ("b.py", "def", "SyntaxError"), ("b.py", "x = 1", "holds no builder"),
+    ("b.py", "x = 1 / 0", "ZeroDivisionError"), ("b.py", "def", "SyntaxError"),
+    ("b.py", "x = 1", r"holds no builder; expected a variable for each, as in fold = PromptBuilder\(8192\), or a dict"),
+    ("b.py", "builders = {}", "holds no builder"), ("b.py", "builders = [1]", "holds no builder"),
+    ("b.py", "builders = {'a': 1}", "builders: expected a PromptBuilder by its name, got 1 by 'a'"),
 ])
 def test_files_that_hold_no_builders(tmp_path: Path, name: str, held: str, told: str) -> None:
     (tmp_path / name).write_text(held)

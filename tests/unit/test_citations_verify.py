@@ -198,3 +198,22 @@ def test_an_empty_label_map_knows_nothing():
     assert (found.known, found.unknown, found.coverage) == ((), ("S1",), 0.0)
     with pytest.raises(CitationError, match="sent: none"):
         found.raise_for_unknown()
+
+
+@pytest.mark.parametrize("many", [5, 300, 380, 391, 398, 399, 400, 401, 5_000, 100_000])
+@pytest.mark.parametrize("begin", ["[S", "[ S ", "【S", "[[S", "[S-"])
+def test_a_label_of_any_number_of_digits_is_malformed(begin: str, many: int) -> None:
+    """If this fails, an answer with a label that cannot be is taken for one that cites well."""
+    close = {"【": "】", "[": "]"}[begin[0]] * (2 if begin.startswith("[[") else 1)
+    text = f"Fine [S1] but {begin}{'9' * many}{close}. And [S1]."
+    found = verify_citations(text, {"S1": ("a",)})
+    assert [one.why for one in found.malformed] == ["more than 4 digits"]
+    assert len(found.malformed[0].text) <= 401
+    assert len(found.citations) == 2
+    assert not found.ok
+
+
+def test_digits_without_end_take_linear_time() -> None:
+    """If this fails, an answer of digits and brackets keeps a server busy."""
+    assert len(verify_citations("[S" + "9" * 2_000_000, {"S1": ("a",)}).malformed) == 1
+    assert len(verify_citations(("[S" + "9" * 395) * 2_000, {"S1": ("a",)}).malformed) == 2_000

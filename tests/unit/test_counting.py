@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from promptpack import count_tokens
+from promptpack import PromptBuilder, count_tokens
 from promptpack.counting import _warn, counter_for
-from promptpack.errors import OptionError, SourceError
+from promptpack.errors import OptionError, SourceError, TokenizerError
 from promptpack.profiles import Profile
 from promptpack.tokens import counter
+from promptpack.tokens.vocabulary import NOT_SHIPPED, encoding
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,14 @@ def test_callables_and_files(tmp_path: Path) -> None:
     assert count_tokens("abc", Profile("ours", counter="chars")) == 3
     assert counter_for(tmp_path / "tokenizer.json").name == tmp_path.name
     assert counter_for("x/tokenizer.json").name == "x"
+
+
+@pytest.mark.parametrize("name", [*NOT_SHIPPED, "P50K_base"])
+def test_a_vocabulary_that_is_not_shipped_is_an_error(name: str) -> None:
+    """If this fails, who asks for an exact count by that vocabulary gets an estimate, and is not told."""
+    for ask in (lambda: count_tokens("abc", name), lambda: counter(name), lambda: PromptBuilder(99, counter=name)):
+        with pytest.raises(TokenizerError, match=f"{name.lower()}.*does not come with the package.*estimate") as caught:
+            ask()
+        assert caught.value.name == name.lower()
+    with pytest.raises(TokenizerError):
+        encoding(name.lower())

@@ -28,10 +28,13 @@ FITTED = PositionCurve([(0, 0.8), (0.5, 0.4), (1, 0.95)], kind="quadratic")
 MEASURED = PositionCurve([
     ((i + 0.5) / 9, p / 100) for i, p in enumerate((74, 66, 70, 63, 66, 64, 71, 80, 95))
 ])
+# Both fits pass 1, where p is kept: at both ends, and in the middle.
+PAST_ENDS = PositionCurve([(0.06, 1.0), (0.28, 0.7), (0.5, 0.55), (0.72, 0.7), (0.94, 1.0)], kind="quadratic")
+PAST_MIDDLE = PositionCurve([(0, 0.3), (0.3, 1.0), (0.5, 1.0), (0.7, 1.0), (1, 0.3)], kind="quadratic")
 TWO_PEAKS = PositionCurve([(0, 0.5), (0.25, 0.9), (0.5, 0.3), (0.75, 0.8), (1, 0.4)])
 CURVES = {
     "u": U, "illustrative": ILLUSTRATIVE, "falling": FALLING, "rising": RISING, "hill": HILL, "fitted": FITTED,
-    "measured": MEASURED, "two peaks": TWO_PEAKS,
+    "measured": MEASURED, "two peaks": TWO_PEAKS, "past 1 at the ends": PAST_ENDS, "past 1 in the middle": PAST_MIDDLE,
 }
 
 

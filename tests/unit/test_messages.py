@@ -239,3 +239,23 @@ def test_arguments_nested_too_deep_are_taken_as_text():
     call = {"id": "a", "function": {"name": "x", "arguments": bomb}}
     message = map_text(Message("assistant", None, tool_calls=(call,)), lambda text: text.replace("<", "&lt;"))
     assert message.tool_calls[0]["function"]["arguments"].endswith("[&lt;")
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\x00", "\x7f", "\x85", "\u2028"])
+def test_a_name_or_an_id_on_several_lines_is_refused(sign: str) -> None:
+    """If this fails, a name that a stranger chose begins a line of its own, where a chat template writes it."""
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    odd = f"a{sign}b"
+    history = [{"role": "user", "content": "x"}]
+    for field, bad in (
+        ("name", {"role": "user", "content": "x", "name": odd}),
+        ("tool_calls", {"role": "assistant", "content": None, "tool_calls": [{**call, "id": odd}]}),
+        ("tool_calls", {"role": "assistant", "content": None,
+                        "tool_calls": [{**call, "function": {"name": odd, "arguments": "{}"}}]}),
+        ("tool_call_id", {"role": "tool", "content": "x", "tool_call_id": odd}),
+    ):
+        with pytest.raises(SourceError, match=f"history: message 1: {field}: .*control character") as caught:
+            read_history([*history, bad])
+        assert (caught.value.index, caught.value.field) == (1, field)
+        assert sign not in str(caught.value)
+    assert messages_of([{"role": "user", "content": "x", "name": "Zoë of the team"}])[0].name == "Zoë of the team"

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from promptpack import PromptBuilder
 from promptpack.errors import BudgetError, DuplicateIdError, OptionError, SourceError
 from promptpack.packing import Auto, DropReason, Packing, Spread, pack
 from promptpack.packing.diversity import Diversity
@@ -372,3 +373,42 @@ def test_work_grows_with_the_number_of_sources():
         return len(cost.priced)
 
     assert calls(400) <= 2.1 * calls(200)
+
+
+def test_the_detail_of_a_copy_names_the_final_rank_of_the_one_that_stays():
+    """If this fails, a detail names a rank that no source has in the result."""
+    near = "The late fee for invoices that are unpaid after thirty days is charged by the finance team of the branch"
+    sources = [
+        Source("a (rank 4)", "One text.", 0.9), Source("b", "One text.", 0.8), Source("c", "One text.", 0.7),
+        Source("d", "Two text.", 0.6), Source("e", "Two text.", 0.5, required=True), Source("f", near, 0.4),
+        Source("g", near + ".", 0.3), Source("h", "Two text.", 0.2),
+    ]
+    for dedup in ("exact", "near", "sentences", "merge"):
+        packed = pack(sources, packing=Packing(dedup=dedup))
+        ranks = {placed.id: placed.rank for placed in packed}
+        assert sorted(ranks.values()) == list(range(1, len(ranks) + 1))
+        copies = [drop for drop in packed.dropped if drop.of]
+        assert {drop.source.id for drop in copies} >= {"b", "c", "d", "h"}
+        for drop in copies:
+            assert drop.rank == ranks[drop.of]
+            assert f"{drop.of!r} (rank {drop.rank})" in drop.detail
+    builder = PromptBuilder(2000, counter="words").add_sources(sources)
+    assert "same text as 'e' (rank 2)" in builder.render().why("d")
+    chunks = [
+        Source("x", "Alpha beta gamma.", 0.9), Source("y", "Alpha beta gamma.", 0.8),
+        Source("z", "Gamma delta. Epsilon zeta.", 0.7, document="d", start=0, end=26),
+        Source("inside", "Epsilon zeta.", 0.6, document="d", start=13, end=26),
+    ]
+    merged = pack(chunks, packing=Packing(dedup="merge"))
+    assert {chunk for placed in merged for chunk in placed.chunk_ids} >= {"z", "inside"}
+
+
+def test_the_detail_of_a_copy_has_no_rank_where_the_one_that_stays_left_later():
+    """If this fails, a detail names the rank of a source that is not ranked in the end."""
+    sources = [
+        Source("a", "One thing. Another thing.", 0.9), Source("b", "Another thing.", 0.8),
+        Source("c", "Another thing.", 0.7), Source("d", "One thing.", 0.6),
+    ]
+    packed = pack(sources, packing=Packing(dedup="sentences"))
+    details = {drop.source.id: drop.detail for drop in packed.dropped}
+    assert all("rank" not in details[one] or "(rank 1)" in details[one] for one in ("b", "c", "d"))

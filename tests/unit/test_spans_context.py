@@ -11,7 +11,8 @@ from promptpack import PromptBuilder, Window
 from promptpack.errors import OptionError
 from promptpack.packing import Packing, pack
 from promptpack.packing.spans import Spans
-from promptpack.packing.spans_context import context, headings, leaning, openers
+from promptpack.packing.spans_context import context, leaning, openers
+from promptpack.packing.spans_headings import headings
 from promptpack.packing.spans_text import units
 from promptpack.source import Source
 
@@ -56,6 +57,15 @@ def test_a_heading_stays_away_where_there_is_no_room_for_it():
 def test_a_heading_that_the_title_says_already_is_not_sent_again(metadata):
     """If this fails, the same words are paid for twice in every passage."""
     assert sent(UNDER, "What is the fee for an invoice?", 20, metadata=metadata).text == FEE
+
+
+def test_a_row_goes_along_with_the_first_row_of_its_table():
+    """If this fails, figures are sent without what they are figures of; below the table its heading counts again."""
+    rows = "".join(f"| {name} of a member of ours | 5 euros | a year |\n" for name in ("key", "card", "bag"))
+    text = f"# Fees\n\n| what is lost | what it costs | how often |\n|---|---|---|\n{rows}\n{POST} {LAMP} {FEE}"
+    one = sent(text, "What does the bag cost?", 27)
+    assert one.text == "| what is lost | what it costs | how often |\n… | bag of a member of ours | 5 euros | a year |"
+    assert sent(text, "What is the fee for an invoice?", 18).text == f"# Fees\n… {FEE}"
 
 
 def test_what_touches_its_heading_is_one_run_with_it():
@@ -161,6 +171,7 @@ def test_where_a_part_stands_cannot_be_told_of_a_changed_text():
         ("กรุงเทพ\n\nเมืองหลวง", []),
         ("```\n# a comment\n```\n\nText.", []),
         ("x" * 81 + "\n\nText.", []),
+        ("Fees\n====\n\nNone.\n\nKeys\r\n---\r\n\nNone.", ["Fees", "Keys"]), ("Text\nFees\n----\n", []),
         ("", []), ("\n\n\n", []), ("#", []), ("##\n\n", []),
     ],
 )

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from promptpack import Payload, PromptBuilder
+from promptpack import Payload, PromptBuilder, Window
 from promptpack.errors import OptionError
 from promptpack.packing import Packing, pack
 from promptpack.packing.spans import Spans
@@ -102,6 +102,28 @@ def test_limits_in_number():
     packed = pack(hits, 500, packing=Packing(select="spans", max_per_document=1), question=QUESTION)
     assert len(packed) == 1
     assert {drop.reason.value for drop in packed.dropped} == {"per_document"}
+
+
+def test_what_cannot_be_sent_takes_no_place_within_the_limits():
+    """If this fails, a long sentence that is never sent keeps the answer out, and the reason told is not true."""
+    long = " ".join(f"word{k}" for k in range(200))
+    hits = [Source("long", long, 0.9, document="d"), Source("fee", FEE, 0.8, document="d"), Source("x", FILLER, 0.7)]
+    for limits in ({"top_k": 1}, {"max_per_document": 1}):
+        packed = pack(hits, words(FEE), packing=Packing(select="spans", **limits), question=QUESTION)
+        assert packed.ids == ("fee",)
+        assert packed.dropped[0].reason.value == "over_budget"
+    builder = PromptBuilder(Window(120, answer=0)).with_packing(top_k=1)
+    payload = builder.add_sources(hits).with_question(QUESTION).render()
+    assert [one.source.id for one in payload.sources] == ["fee"]
+
+
+def test_within_the_limits_never_below_top_without_a_question():
+    """If this fails, a source that "top" sends loses its place to one of which only a part would be sent."""
+    hits = [Source("a", f"{FILLER} {OTHER} {FEE}", 0.9, document="x"), Source("b", FEE, 0.8, document="x"),
+            Source("c", FILLER, 0.7, document="y")]
+    for limits in ({"top_k": 1}, {"max_per_document": 1}):
+        top = pack(hits, words(FEE), packing=Packing(select="top", **limits))
+        assert pack(hits, words(FEE), packing=Packing(select="spans", **limits)).ids == top.ids == ("b",)
 
 
 def test_changed_texts_are_taken_whole():

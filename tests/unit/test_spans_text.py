@@ -46,10 +46,22 @@ LONG = "The fee for a late payment is five euros a day."
             "退款需要三十天。请把商品寄回原来的地址。如果商品有问题，费用由卖家承担。",
             ["退款需要三十天。请把商品寄回原来的地址。", "如果商品有问题，费用由卖家承担。"],
         ),
+        (f"- {LONG[:-1]}\n  * {LONG[:-1]}\r\n2. {LONG[:-1]}", [f"- {LONG[:-1]}", f"* {LONG[:-1]}", f"2. {LONG[:-1]}"]),
+        ("- keys 5\n- cards 7\n- copies 1\n- ink 3", ["- keys 5\n- cards 7\n- copies 1\n- ink 3"]),
+        (f"2026-01-02 {LONG[:-1]}\n[2026-01-03] {LONG[:-1]}", [f"2026-01-02 {LONG[:-1]}", f"[2026-01-03] {LONG[:-1]}"]),
+        (f"| {LONG[:-1]} | 5 |\n| {LONG[:-1]} | 7 |", [f"| {LONG[:-1]} | 5 |", f"| {LONG[:-1]} | 7 |"]),
+        ("A text of a mail that somebody\nwrapped at some width - or other\n50 of them.", [
+            "A text of a mail that somebody\nwrapped at some width - or other\n50 of them."]),
+        (f"{LONG}\n\nIt is so.\n\n## Cards\n\n{LONG}", [f"{LONG}\n\nIt is so.", f"## Cards\n\n{LONG}"]),
+        (f"# Keys\n\n## Lost\n\n{LONG}\n\n## Found\n\nNone.\n\n## End\n\nIt ends.", [
+            f"# Keys\n\n## Lost\n\n{LONG}", "## Found\n\nNone.", "## End\n\nIt ends."]),
+        (f"## A heading that is longer than forty columns\n\n{LONG}", [
+            f"## A heading that is longer than forty columns\n\n{LONG}"]),
+        (f"{LONG}\n\n## End", [f"{LONG}\n\n## End"]),
     ],
 )
 def test_units(text, expected):
-    """If this fails, headings or short sentences are torn from what gives them their sense."""
+    """If this fails, headings or short sentences are torn from what gives them their sense, or lists are one unit."""
     found = units(text)
     assert [text[start:end] for start, end in found] == expected
 
