@@ -8,7 +8,7 @@ from promptpack.errors import OptionError, quote
 _KINDS = {
     b"\x1f\x8b": ("compressed (gzip)", "gzip -dc", ".gz"),
     b"\x28\xb5\x2f\xfd": ("compressed (Zstandard)", "zstd -dc", ".zst"),
-    b"BZh": ("compressed (bzip2)", "bzip2 -dc", ""), b"\xfd7zXZ": ("compressed (xz)", "xz -dc", ""),
+    b"BZh": ("compressed (bzip2)", "bzip2 -dc", ""), b"\xfd7zXZ\x00": ("compressed (xz)", "xz -dc", ""),
     b"PAR1": ("Parquet", "", ".parquet"),
 }
 MAGIC = max(map(len, _KINDS))
