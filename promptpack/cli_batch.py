@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from contextlib import ExitStack, redirect_stdout, suppress
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpack.batch.chunks import LARGEST_ROW
-from promptpack.cli_common import as_files, as_names, builder_options, packing_of, reported, unwritten
+from promptpack.cli_common import as_files, as_names, builder_options, let_go, packing_of, reported, unwritten
 from promptpack.cli_flags import flagged
 from promptpack.errors import OptionError, PromptpackError, quote
 
@@ -126,7 +125,7 @@ def batch(
     except (RowError, StoppedError) as error:
         past = ", and past such a row with --on-error dead-letter" if again and isinstance(error, RowError) else ""
         if isinstance(error.__cause__, BrokenPipeError):
-            _let_go()
+            let_go()
         with suppress(BrokenPipeError):  # where both went to that reader
             click.echo(f"Error: {error}{again}{past}", err=True)
         sys.exit(1)
@@ -172,12 +171,6 @@ def _divided(
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def _let_go() -> None:
-    """Let what standard output still holds go nowhere: its reader went away, and the interpreter would try again."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parts(columns: tuple[str, ...]) -> dict[str, str]:

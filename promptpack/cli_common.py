@@ -201,7 +201,11 @@ def unwritten(error: OSError, output: str | None = None) -> SourceError:
     """Build the error for an output that cannot be written; without a name it is standard output."""
     if output is None or output == "-":
         output = "standard output"
-        # What is still to be written would fail once more at the exit, and change the exit code.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go()
     return SourceError(f"{output}: cannot be written: {error.strerror or error}", field="output")
+
+
+def let_go() -> None:
+    """Let what standard output still holds go nowhere: the interpreter would try again, and change the exit code."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -114,6 +114,7 @@ def units(text: str) -> list[tuple[int, int]]:
             opened, headed, full = start, start in heads, False
         full = full or start not in heads
         reached = end
+        # A long line that only looks like a heading may as well be an entry of a list, and is a unit of its own.
         if (full or not headed or text[opened] != "#") and (
             end - opened >= LEAST or (not ascii_text and _columns(text, opened, end) >= LEAST)
         ):

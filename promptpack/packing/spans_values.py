@@ -274,7 +274,7 @@ def _for_length(units: int) -> float:
 def by_score(candidates: Sequence[Candidate], texts: Sequence[Sequence[str]]) -> list[list[float]]:
     """Return the probability of each unit where there is nothing but scores: that of its candidate, shared by length.
 
-    softmax(1.33 * score) over the candidates; see `standing`.
+    softmax(score_only * score) over the candidates, with the constant that is shipped; see `standing`.
     """
     given = constants()
     whole = softmax([given.score_only * value for value in standing(candidates, given.rank)])
