@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 from fit_spans import FOLDS, Case, arguments, candidates_of, fit, holding, likelihood, shares_of, yardstick
 
+from promptpack.packing.spans_scores import FEATURES
 from promptpack.packing.spans_text import units
-from promptpack.packing.spans_values import FEATURES, features
+from promptpack.packing.spans_values import features
 
 EXTRA = ("same", "near", "within", "heading", "document", "month", "recency", "latest")
 MONTHS = tuple(name.lower() for name in month_name[1:])

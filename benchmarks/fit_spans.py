@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from promptpack.packing.candidate import Candidate
+from promptpack.packing.spans_scores import FEATURES, constants, standing
 from promptpack.packing.spans_text import units
-from promptpack.packing.spans_values import FEATURES, constants, features, standing
+from promptpack.packing.spans_values import features
 from promptpack.source import Source
 
 FILE = Path(__file__).parent.parent / "promptpack" / "packing" / "spans.json"

@@ -14,10 +14,10 @@ from pathlib import Path
 from packing_run import Run, best
 from packing_texts import THRESHOLD, chunks, scored
 
+from promptpack.packing.by_rank import fold
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.dedup import Dedup, deduplicate
 from promptpack.packing.pipeline import Packing, pack
-from promptpack.packing.place import fold
 from promptpack.packing.ranking import rank_order
 from promptpack.source import Source
 

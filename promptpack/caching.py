@@ -195,10 +195,10 @@ def cache_notes(builder: PromptBuilder, account: Budget, sources: Sequence[Packe
     if not loose:
         return (told,)
     cost = f"cache: a new retrieval changes up to {loose:,} tokens of sources"
-    if builder.packing.place == "fold":
+    if builder.packing.place in (None, "fold", "u_curve"):
         cost += (
-            ": place='fold' puts the best sources at the two ends, so that one new or newly ranked source changes all "
-            "that follows it; place='document' keeps passages that come again in their order, and pinned sources are "
+            ": the best sources stand at the two ends, so that one new or newly ranked source changes all that "
+            "follows it; place='document' keeps passages that come again in their order, and pinned sources are "
             "cached with the rest"
         )
     return told, cost

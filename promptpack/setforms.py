@@ -19,7 +19,7 @@ from markupsafe import Markup
 from promptpack.environment import Compiled
 from promptpack.escape import Rules
 from promptpack.escape.escaped import changed
-from promptpack.escape.find import find
+from promptpack.escape.find import Hit, find
 from promptpack.escape.shapes import shapes_for
 from promptpack.escape.text import replacements
 from promptpack.escaping import Escaping, Told, kinds_of
@@ -116,8 +116,20 @@ def json_inert(text: str, rules: Rules) -> str:
     inside = json_inside(text)
     if inside == text:
         return inside
-    hits = find(inside, shapes_for(rules), rules.labels, references=False)
+    shapes = shapes_for(rules)
+    hits = find(inside, shapes, rules.labels, references="&" in inside)
+    if "&" in inside:  # JSON writes each of them as it is, so that the first is the first here and there
+        known = set(_references(text, find(text, shapes, rules.labels)).values())
+        found = _references(inside, hits)
+        hits = [hit for hit in hits if found.get(hit[0]) not in known]
     return changed(inside, replacements(inside, hits)) if hits else inside
+
+
+def _references(text: str, hits: Sequence[Hit]) -> dict[int, int]:
+    """Return which of the ampersands of a text begin a dangerous reference: where they stand, and their numbers."""
+    starts = {hit[0] for hit in hits}
+    every = [match.start() for match in re.finditer("&", text)]
+    return {at: number for number, at in enumerate(every) if at in starts}
 
 
 def json_inside(text: str) -> str:

@@ -88,7 +88,7 @@ _TAGS: Mapping[str, Callable[[Any], Any]] = {
     "$text": lambda digits: bytes.fromhex(digits).decode("utf-8", "surrogatepass"),
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,
-    "$object": lambda name: {"$object": name},
+    "$object": lambda name: {"$object": restored(name)},
     "$tuple": lambda inner: tuple(restored(one) for one in inner),
     "$mapping": lambda pairs: {restored(key): restored(one) for key, one in pairs},
 }

@@ -20,8 +20,8 @@ _HOMES = {
     "TemplateSet": "templates", "TemplateSettings": "settings", "Source": "source", "Cut": "source",
     "Message": "message", "Native": "native_form", "Packing": "packing.pipeline", "Dedup": "packing.dedup",
     "Diversity": "packing.diversity", "Scoring": "packing.scoring", "Overlap": "packing.scorers",
-    "Recency": "packing.scorers", "Weighted": "packing.scorers", "Spread": "packing.place",
-    "ByRank": "packing.place", "DocumentOrder": "packing.place", "Chronological": "packing.place",
+    "Recency": "packing.scorers", "Weighted": "packing.scorers", "Spread": "packing.by_rank",
+    "ByRank": "packing.by_rank", "DocumentOrder": "packing.place", "Chronological": "packing.place",
     "ByKey": "packing.place", "Auto": "packing.route", "Curve": "packing.curve", "PositionCurve": "curves",
     "CurvePoint": "curves",
 }

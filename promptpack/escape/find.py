@@ -14,7 +14,8 @@ from promptpack.escape.shapes import Shapes
 COMMENT = re.compile(r"(?:<|&(?:amp;)*+#60;)!(?P<what>--|\[CDATA(?:\[|&(?:amp;)*+#91;))")
 # What plain ASCII does not hold: controls, DEL, references.
 _NOT_PLAIN = CONTROLS + b"\x7f&"
-_MINIMAX = re.compile("\\](?=[~\uff5e])")
+TILDE, WIDE_TILDE = "~", "\uff5e"  # behind "]" they begin a marker; normalization makes one of the other
+_MINIMAX = re.compile(f"\\](?=[{TILDE}{WIDE_TILDE}])")
 _OPENINGS = frozenset({"bare", "attr", "word", "last"})
 _SEPARATORS = re.compile(r"[ \t-\r_.:#-]+")
 _RANGE = re.compile(r"(?:^|(?P<dash>[\u2013-])|[,;])[^0-9]*+(?P<n>[0-9]++)")
@@ -42,7 +43,7 @@ def find(
         suspects.append(shapes.tags)
     if "[" in text:
         suspects.append(shapes.brackets)
-    if "]~" in text or "]\uff5e" in text:
+    if may_open_by_tilde(text):
         suspects.append(_MINIMAX)
     if references and "&" in text:
         suspects.append(shapes.references)
@@ -71,6 +72,12 @@ def find(
         if shapes.strict is not None:
             hits = [hit for i, hit in enumerate(hits) if not i or hit[0] != hits[i - 1][0]]
     return hits
+
+
+def may_open_by_tilde(text: str) -> bool:
+    """Tell, quickly, whether a marker like `]~b]` may begin in a text."""
+    # One character is found many times faster than two.
+    return (TILDE in text and "]~" in text) or (WIDE_TILDE in text and "]\uff5e" in text)
 
 
 def _read(text: str, start: int, end: int, shapes: Shapes) -> re.Match[str] | None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.escape.escaped import Change, Edit, Escaped, changed, unescape_edits
-from promptpack.escape.find import Hit, find
+from promptpack.escape.find import WIDE_TILDE, Hit, find, may_open_by_tilde
 from promptpack.escape.hidden import REPLACEMENT, hidden_runs, surrogates
 from promptpack.escape.odd import are_quiet, is_quiet
 from promptpack.escape.rules import Rules
@@ -82,7 +82,7 @@ def are_inert(texts: Sequence[str], rules: Rules) -> list[bool]:
 
 
 def _has_openers(text: bytes) -> bool:
-    return b"<" in text or b"[" in text or b"&" in text or b"~" in text
+    return b"<" in text or b"[" in text or b"&" in text or b"~" in text or _WIDE_TILDE in text
 
 
 def _may_open(text: str, shapes: Shapes) -> bool:
@@ -91,10 +91,11 @@ def _may_open(text: str, shapes: Shapes) -> bool:
         ("<" in text and (shapes.tags.search(text) or "<!" in text))
         or ("[" in text and shapes.brackets.search(text))
         or ("&" in text and (shapes.references.search(text) or "#60;!" in text))
-        or ("~" in text and "]~" in text)
+        or may_open_by_tilde(text)
     )
 
 
+_WIDE_TILDE = WIDE_TILDE.encode()
 _TOGETHER = 32  # texts: more of them leave the nearest cache of the machine
 # Levels at which a text without openers and controls is left as it is.
 _UNMARKED = frozenset({"tags", "structure", "spotlight", "off"})

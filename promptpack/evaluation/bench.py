@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
 from promptpack.evaluation.position import chunk_positions, edge_distance, mean_edge_distance
+from promptpack.packing.by_rank import fold
 from promptpack.packing.curve import Curve
 from promptpack.packing.pipeline import Packing, pack
-from promptpack.packing.place import fold
 from promptpack.source import Source
 
 SELECTS = ("top", "prefix", "density", "optimal", "edges")
-PLACES = ("fold", "best_first", "best_last", "buried")
+PLACES = ("fold", "u_curve", "best_first", "best_last", "buried")
 _LAYOUTS: dict[str, Callable[[list[int]], list[int]]] = {
     "insertion order": lambda ranks: ranks,
     "sorted, best first": sorted,

@@ -21,7 +21,7 @@ POLICIES: Mapping[str, Packing | None] = {
     "near": Packing(dedup=Dedup(threshold=0.9), place="fold", tie="input"),
     "diverse": Packing(dedup="exact", diversity=Diversity(0.7, 0.15), place="fold", tie="input"),
     "auto": Packing(dedup="exact", place="auto", tie="input"),
-    "spans": Packing(dedup="exact", select="spans", place="fold", tie="input"),
+    "spans": Packing(dedup="exact", select="spans", tie="input"),
     "default": Packing(select="auto", tie="input"),
 }
 MEANINGS: Mapping[str, str] = {

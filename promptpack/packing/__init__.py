@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from promptpack.lazy import lazily
 
 if TYPE_CHECKING:
+    from promptpack.packing.by_rank import Spread, fold
     from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
     from promptpack.packing.curve import Curve, Use
     from promptpack.packing.dedup import Dedup
     from promptpack.packing.diversity import Diversity, mmr
     from promptpack.packing.pipeline import Packing, pack
-    from promptpack.packing.place import ByKey, Chronological, DocumentOrder, Spread, fold
+    from promptpack.packing.place import ByKey, Chronological, DocumentOrder
     from promptpack.packing.route import Auto
     from promptpack.packing.scorers import overlap, recency, weighted
     from promptpack.packing.scoring import Scoring
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Auto": "route", "ByKey": "place", "Candidate": "candidate", "Chronological": "place",
     "DocumentOrder": "place", "DropReason": "candidate", "Dropped": "candidate", "Packed": "candidate",
-    "Packing": "pipeline", "Placed": "candidate", "Spread": "place", "fold": "place", "pack": "pipeline",
+    "Packing": "pipeline", "Placed": "candidate", "Spread": "by_rank", "fold": "by_rank", "pack": "pipeline",
     "shorten": "trim", "Dedup": "dedup", "Diversity": "diversity", "mmr": "diversity", "Scoring": "scoring",
     "Spans": "spans", "overlap": "scorers", "recency": "scorers", "weighted": "scorers", "Curve": "curve",
     "Use": "curve",

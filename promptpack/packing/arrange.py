@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log2
 
 from promptpack.errors import OptionError, quote
-from promptpack.packing.candidate import Candidate
+from promptpack.packing.candidate import Candidate, Placed
+from promptpack.packing.choice import Choice
 from promptpack.packing.dates import instant
-from promptpack.packing.place import Chronological, field_value, group_keys, grouped
+from promptpack.packing.place import Chronological, field_value, group_keys, grouped, regions
 from promptpack.packing.select import Prices, value_of
 from promptpack.protocols import Placer
+from promptpack.quick import maker
 from promptpack.source import Source
+
+_place = maker(Placed)
 
 
 def arrange(
@@ -61,6 +66,18 @@ def in_order(
         return arrange(sources, placer, group_by)
     told = [prices.whole(candidate) for candidate in candidates] if costs is None else costs
     return arrange(sources, placer, group_by, told, [value_of(candidate) for candidate in candidates])
+
+
+def placed_sources(choice: Choice, order: Sequence[int]) -> tuple[Placed, ...]:
+    """Return what was chosen as placed sources; order: of `choice.chosen`, as indices."""
+    placed = []
+    chosen, texts, costs, parts = choice.chosen, choice.texts, choice.costs, choice.ranges
+    for position, (index, third) in enumerate(zip(order, regions(len(order)), strict=True)):
+        c = chosen[index]
+        value = 1.0 / log2(c.rank + 1) if c.value is None else c.value  # `value_of`, written out
+        ranges = parts.get(c.index, ()) if parts else ()
+        placed.append(_place(c.source, texts[index], c.rank, position, third, value, costs[index], c.chunk_ids, ranges))
+    return tuple(placed)
 
 
 def _reading_place(source: Source) -> tuple[float, str, bool, float, str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from promptpack.packing.by_rank import BY_RANK
 from promptpack.packing.curve_bound import Knots
-from promptpack.packing.place import BY_RANK
 
 Function = Callable[[float], float]
 EXACT = 12          # sources up to which all orders are compared, by sets: n * 2^(n - 1) places are looked at

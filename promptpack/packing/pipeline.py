@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import log2
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, get_args
 
 from promptpack.errors import OptionError, quote
 from promptpack.packing.account import all_dropped
-from promptpack.packing.arrange import in_order, unread_dates
-from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed, Placed
-from promptpack.packing.choice import Choice, Limits
+from promptpack.packing.arrange import in_order, placed_sources, unread_dates
+from promptpack.packing.by_rank import ByRank, Spread
+from promptpack.packing.candidate import Candidate, Dropped, DropReason, Packed
+from promptpack.packing.choice import Limits
 from promptpack.packing.choose import SELECTS, by_priority, choose
 from promptpack.packing.curve import use_in
 from promptpack.packing.intake import Validate, admit
-from promptpack.packing.place import ByRank, Spread, regions
 from promptpack.packing.ranking import Tie, is_finite, rank_order
 from promptpack.packing.route import Auto, placer
 from promptpack.packing.select import Prices
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from promptpack.packing.scoring import Scoring
     from promptpack.packing.spans import Spans
 
-_candidate, _place = maker(Candidate), maker(Placed)
+_candidate = maker(Candidate)
 DEDUPS = ("off", "exact", "near", "sentences", "merge")
 
 
@@ -65,14 +64,15 @@ class Packing:
     sentences instead of whole sources), auto (spans where they pay, else top), a Spans, or a Selector.
     top_k: at most so many sources. min_sources: at least so many, even past the budget (flagged).
     max_per_document: at most so many of one document; the next best ones take the places.
-    place: fold, spread, best_first, best_last, buried, document, chronological, auto, a Curve, or a Placer.
+    place: fold, u_curve, spread, best_first, best_last, buried, document, chronological, auto, a Curve, or a Placer.
+    None: fold, or u_curve where spans place by worth; up to seven sources they are the same.
     group_by: a field by which sources are kept together, the group with the best source first.
     tie: how equal scores are ranked: by "id", so that the order of the input does not matter, or by "input".
 
     Raises OptionError for a value that a field cannot have.
 
-    >>> Packing(select="prefix", top_k=5).place
-    'fold'
+    >>> Packing(select="prefix", top_k=5).dedup
+    'exact'
     """
 
     validate: Validate = "strict"
@@ -84,7 +84,7 @@ class Packing:
     top_k: int | None = None
     min_sources: int | None = None
     max_per_document: int | None = None
-    place: str | Placer | Auto = "fold"
+    place: str | Placer | Auto | None = None
     group_by: str | None = None
     tie: Tie = "id"
 
@@ -187,8 +187,10 @@ def pack(
         limits=Limits(packing.top_k, packing.max_per_document, packing.min_sources), diverse=bool(packing.diversity),
         required={source.id for source in admitted.sources if source.required or source.pinned},
     )
+    if choice.by_value and packing.place is None:
+        place = ByRank("u_curve")
     notes += [f"select={choice.select}"] if choice.select.startswith("spans") else []
-    placed = _placed(choice, prompt_order(choice.chosen, choice.costs))
+    placed = placed_sources(choice, prompt_order(choice.chosen, choice.costs))
     return Packed(
         sources=placed,
         dropped=all_dropped(admitted.sources, ranked, below + repeats, choice, budget),
@@ -287,14 +289,3 @@ def _resolved(
     unread = unread_dates(sources, place)
     notes += [unread] if unread else []
     return place
-
-
-def _placed(choice: Choice, order: Sequence[int]) -> tuple[Placed, ...]:
-    placed = []
-    chosen, texts, costs, parts = choice.chosen, choice.texts, choice.costs, choice.ranges
-    for position, (index, third) in enumerate(zip(order, regions(len(order)), strict=True)):
-        c = chosen[index]
-        value = 1.0 / log2(c.rank + 1) if c.value is None else c.value  # `value_of`, written out
-        ranges = parts.get(c.index, ()) if parts else ()
-        placed.append(_place(c.source, texts[index], c.rank, position, third, value, costs[index], c.chunk_ids, ranges))
-    return tuple(placed)

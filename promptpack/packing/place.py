@@ -1,57 +1,23 @@
-"""Where each source stands in the prompt: placements as values, and the plain orders they use.
+"""Where each source stands in the prompt: placements by what sources say of themselves, and the orders they use.
 
 A placer is a callable from the chosen sources, in rank order, to a permutation of their indices.
-The built-in ones are small frozen values; names stand for those with default settings.
+The built-in ones are small frozen values; names stand for those with default settings. `by_rank` has those that look
+at the ranks alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from promptpack.errors import OptionError, SourceError, quote
 from promptpack.packing.candidate import Region
 from promptpack.packing.dates import instant
 from promptpack.source import Source
 
-T = TypeVar("T")
-
 _FIELDS = frozenset(field.name for field in fields(Source)) - {"metadata", "origin", "cut"}
-
-
-def fold(ranked: Sequence[T]) -> list[T]:
-    """Return the items with the best at both edges: `ranked[0::2] + ranked[1::2][::-1]`.
-
-    Rank 1 opens and rank 2 closes for every length; the last rank lands at index n // 2.
-
-    >>> fold([1, 2, 3, 4, 5])
-    [1, 3, 5, 4, 2]
-    """
-    return [*ranked[0::2], *ranked[1::2][::-1]]
-
-
-def spread(ranked: Sequence[T], start: int | None = None, end: int | None = None) -> list[T]:
-    """Return the top `start` first, then the middle descending, then the next `end` last.
-
-    Without both counts, or where they leave no middle, that is the fold.
-
-    >>> spread([1, 2, 3, 4, 5, 6], 1, 2)
-    [1, 4, 5, 6, 2, 3]
-    """
-    if start is None or end is None or start + end >= len(ranked):
-        return fold(ranked)
-    return [*ranked[:start], *ranked[start + end:], *ranked[start:start + end]]
-
-
-def buried(ranked: Sequence[T]) -> list[T]:
-    """Return the best in the middle and the weakest at the edges: the fold turned round, to compare.
-
-    >>> buried([1, 2, 3, 4, 5])
-    [5, 3, 1, 2, 4]
-    """
-    return fold(ranked[::-1])
 
 
 def region(index: int, n: int) -> Region:
@@ -172,57 +138,6 @@ def time_order(
         dated.sort(key=lambda pair: ranks[pair[1]])
     dated.sort(key=lambda pair: pair[0], reverse=newest_first)
     return [index for _, index in dated] + [index for index, time in enumerate(times) if time is None]
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Best at the edges: the top `start` open, the next `end` close; without both counts the fold.
-
-    >>> Spread()([Source(str(i), "x") for i in range(4)])
-    [0, 2, 3, 1]
-    """
-
-    start: int | None = None
-    end: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (("start", self.start), ("end", self.end)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise OptionError(
-                    f"Spread.{name}: expected a whole number of 0 or more, or None, got {quote(value)}",
-                    name=name, given=value,
-                )
-
-    def __call__(self, sources: Sequence[Source], /) -> list[int]:
-        """Return the order as indices into `sources`, which are in rank order."""
-        return spread(range(len(sources)), self.start, self.end)
-
-
-@dataclass(frozen=True, slots=True)
-class ByRank:
-    """A placement that looks at nothing but the ranks: `order` is one of the names of `BY_RANK`.
-
-    >>> ByRank("best_last")([Source("a", "x"), Source("b", "y")])
-    [1, 0]
-    """
-
-    order: str = "best_first"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.order, str) or self.order not in BY_RANK:
-            raise OptionError.unknown("ByRank.order", self.order, BY_RANK)
-
-    def __call__(self, sources: Sequence[Source], /) -> list[int]:
-        """Return the order as indices into `sources`, which are in rank order."""
-        return list(BY_RANK[self.order](range(len(sources))))
-
-
-BY_RANK: Mapping[str, Callable[[Sequence[int]], Sequence[int]]] = {
-    "fold": fold,
-    "buried": buried,
-    "best_first": list,
-    "best_last": lambda ranked: ranked[::-1],
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,9 @@ from typing import Literal, cast, get_args
 
 from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, quote
+from promptpack.packing.by_rank import BY_RANK, ByRank, Spread
 from promptpack.packing.dates import instant
-from promptpack.packing.place import (
-    BY_RANK,
-    ByRank,
-    Chronological,
-    DocumentOrder,
-    Spread,
-    field_value,
-    group_keys,
-)
+from promptpack.packing.place import Chronological, DocumentOrder, field_value, group_keys
 from promptpack.protocols import Placer
 from promptpack.source import Source
 
@@ -181,14 +174,16 @@ PLACERS: Mapping[str, Placer | Auto] = {
 }
 
 
-def placer(place: str | Placer | Auto) -> Placer | Auto:
-    """Return the placer that a name or value stands for.
+def placer(place: str | Placer | Auto | None) -> Placer | Auto:
+    """Return the placer that a name or value stands for; None stands for the fold.
 
     Raises OptionError for a name that is not one of `PLACERS`.
 
     >>> placer("best_first")
     ByRank(order='best_first')
     """
+    if place is None:
+        return PLACERS["fold"]
     if isinstance(place, str):
         if place not in PLACERS:
             raise OptionError.unknown("place", place, PLACERS)

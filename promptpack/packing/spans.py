@@ -10,7 +10,8 @@ document counts once, in the candidate that is likeliest to hold the answer. The
 What is worth most counts as the first in placement: it opens the prompt, as the best rank does elsewhere. Ranks stay.
 
 Without a question, or where no candidate has a word of it, there is nothing to tell sentences apart: then what "top"
-takes is taken, and runs fill what that leaves.
+takes is taken, and runs fill what that leaves: a source sent whole is worth more than all behind it (`spans_scores`).
+So with a question and without one, what is sent is worth the most that the budget allows.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from promptpack.packing.scorers import check_finite
 from promptpack.packing.select import greedy
 from promptpack.packing.spans_repeats import Repeats, counted
 from promptpack.packing.spans_runs import SCALE, Runs, chosen_runs
+from promptpack.packing.spans_scores import before_all_behind, below_best, by_score
 from promptpack.packing.spans_text import units
-from promptpack.packing.spans_values import below_best, by_score, features, valued
+from promptpack.packing.spans_values import features, valued
 
 if TYPE_CHECKING:
     from promptpack.packing.choice import Choice
@@ -94,23 +96,26 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
         choice.take_all(pool, choice.prices.all(pool))
         return
     first: set[int] = set()
+    ahead: dict[int, float] = {}
+    scale = 1.0
     choice.by_value = matched
     if not matched:
         costs = choice.prices.all(pool)
         first = set(greedy(range(len(pool)), costs, choice.left))
+        whole, scale = before_all_behind(candidates)
+        ahead = dict(zip([one.index for one in candidates], whole, strict=True))
     repeats = Repeats()
     for one, text in zip(choice.chosen, choice.texts, strict=True):
         _sent(one.source.document, [text[a:b] for a, b in units(text)], repeats)
     for k in sorted(first):
         _sent(pool[k].source.document, texts[k], repeats)
-        value = min(1.0, sum(values[k]))
-        choice.take(replace(pool[k], value=value), pool[k].text, choice.prices.whole(pool[k]))
+        choice.take(replace(pool[k], value=ahead[pool[k].index]), pool[k].text, choice.prices.whole(pool[k]))
     rest = [k for k in range(len(pool)) if k not in first]
     worth = counted(
         [values[k] for k in rest], [texts[k] for k in rest], [pool[k].source.document for k in rest], repeats
     )
     runs = [Runs(pool[k], spans[k], own, choice.prices, edges=policy.edges) for k, own in zip(rest, worth, strict=True)]
-    _take(runs, choice)
+    _take(runs, choice, scale)
 
 
 def _sent(document: str | None, texts: Sequence[str], repeats: Repeats) -> None:
@@ -213,7 +218,7 @@ def _too_large(candidate: Candidate, least: int, choice: Choice) -> None:
     choice.refused.append((candidate, DropReason.OVER_BUDGET, choice.prices.whole(candidate), detail))
 
 
-def _take(runs: Sequence[Runs], choice: Choice) -> None:
+def _take(runs: Sequence[Runs], choice: Choice, scale: float) -> None:
     left = choice.left or 0
     taken = chosen_runs(runs, left)
     for run, at in zip(runs, taken, strict=True):
@@ -224,12 +229,12 @@ def _take(runs: Sequence[Runs], choice: Choice) -> None:
                 detail = f"its least run needs {least} tokens, {left} left"
                 choice.refused.append((candidate, DropReason.OVER_BUDGET, run.whole, detail))
             else:
-                worth = run.value(0, len(run.units) - 1, 0) / SCALE
+                worth = scale * run.value(0, len(run.units) - 1, 0) / SCALE
                 why = f"worth {worth:.3g} whole; the runs chosen are worth more together"
                 choice.refuse(candidate, DropReason.NOT_SELECTED, why)
             continue
         ranges = run.ranges(at)
-        value = min(1.0, run.value(*at) / SCALE)  # units are rounded one by one
+        value = scale * min(1.0, run.value(*at) / SCALE)  # units are rounded one by one
         choice.take(replace(candidate, value=value), run.text(at), run.cost(at))
         if ranges != ((0, len(candidate.text)),):
             choice.ranges[candidate.index] = ranges

@@ -20,7 +20,7 @@ from promptpack.packing.spans_choice import Group, Option, best_of
 from promptpack.packing.spans_context import Lead, context
 from promptpack.packing.spans_parts import GAP, Range, joined
 from promptpack.packing.spans_repeats import HALF
-from promptpack.packing.spans_values import constants
+from promptpack.packing.spans_scores import constants
 
 # What a probability of 1 is worth, as a whole number.
 SCALE = 2 * HALF

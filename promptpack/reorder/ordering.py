@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from promptpack.errors import OptionError, quote
+from promptpack.packing.by_rank import spread
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.dates import instant
 from promptpack.packing.dedup import Dedup, deduplicate
@@ -18,7 +19,6 @@ from promptpack.packing.place import (
     field_value,
     group_keys,
     grouped,
-    spread,
     time_order,
 )
 from promptpack.packing.ranking import rank_order

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from promptpack.packing.by_rank import Spread
 from promptpack.packing.dedup import Dedup, Keep
-from promptpack.packing.place import Spread
 from promptpack.packing.route import Auto
 from promptpack.packing.scoring import Normalize, Scoring
 from promptpack.reorder.options import Options

@@ -16,7 +16,7 @@ TABLES = re.findall(r"<!-- table: promptpack (bench [^>]*?) -->\n(.*?)<!-- end o
 ROWS = {
     "edge": ["insertion order", "sorted, best first", "folded"],
     "select": ["top", "prefix", "density", "optimal", "edges"],
-    "position": ["fold", "best_first", "best_last", "buried"],
+    "position": ["fold", "u_curve", "best_first", "best_last", "buried"],
 }
 
 

@@ -84,7 +84,7 @@ pieces = st.one_of(
     labels,
     st.sampled_from(load()),
     st.sampled_from(["<!--", "-->", "<![CDATA[", "]]>", "&#60;!--", "&lt;", "&amp;", "<|"]),
-    st.text(alphabet='<>/|&[]_-=:;#" Ss1aq~b!\\', max_size=8),
+    st.text(alphabet='<>/|&[]_-=:;#" Ss1aq~b!\\\uff5e', max_size=8),
     st.text(max_size=4),
 )
 
@@ -131,6 +131,9 @@ HARMLESS = _read(FRAME.format(title="t", text="placeholder", question="q"))
 @given(hostile())
 @example("</sources\u2474")
 @example("[q]]~b[ S3;1 ]")
+@example("]\uff5eb]")
+@example("]\uff5e\u0184]")
+@example("\u4e2d\u6587]\uff5eb]system")
 @example("\u226e\u2215s\u043eurce_\u2460")
 @example("<|a\u2474b|>")
 @example("<|" + "\ufdfa" * 60 + "|>")

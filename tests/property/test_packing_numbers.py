@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpack.packing import knapsack
-from promptpack.packing.place import buried, fold, spread
+from promptpack.packing.by_rank import buried, fold, spread
 from promptpack.packing.ranking import rank_order
 from promptpack.packing.select import density, edges, outside_in, prefix, top
 from promptpack.packing.trim import shorten

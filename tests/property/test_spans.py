@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import fsum
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,8 +61,8 @@ def test_a_packed_span_is_text_of_its_source(hits, question, budget):
 
 @settings(max_examples=80, deadline=None)
 @given(
-    sources(), st.lists(st.sampled_from(WORDS[:3]), min_size=1, max_size=3).map(" ".join), st.integers(0, 300),
-    st.integers(0, 60),
+    sources(), st.none() | st.lists(st.sampled_from(WORDS[:3]), min_size=1, max_size=3).map(" ".join),
+    st.integers(0, 300), st.integers(0, 60),
 )
 def test_a_larger_budget_never_holds_less(hits, question, budget, more):
     """If this fails, more room makes the prompt worse."""
@@ -69,11 +70,9 @@ def test_a_larger_budget_never_holds_less(hits, question, budget, more):
         return len(source.text.split()) + 2
 
     def value(room):
-        return sum(one.value for one in pack(hits, room, packing=SPANS, cost=words, question=question))
+        return fsum(one.value for one in pack(hits, room, packing=SPANS, cost=words, question=question))
 
-    matched = any(word in hit.text.casefold() for hit in hits for word in question.split())
-    if matched:
-        assert value(budget + more) >= value(budget) - 1e-6
+    assert value(budget + more) >= value(budget) - 1e-6
 
 
 @settings(max_examples=80, deadline=None)

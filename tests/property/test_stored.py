@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpack.builder import PromptBuilder
 from promptpack.payload import Payload
 from promptpack.source import Cut, Source
+from promptpack.stored_values import as_plain, restored
 from promptpack.window import Window
 
 TEXT = st.text(max_size=40) | st.text(st.characters(categories=["Cs", "Lu", "Zs"]), max_size=10)
@@ -79,3 +81,11 @@ def test_a_payload_comes_back_equal(
     assert again == payload
     assert again.to_dict() == payload.to_dict()
     assert hash(again) == hash(payload)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "text", "", "$text", {"$object": "x"}, {"$text": "eda080"}, None, 3])
+def test_a_value_that_looks_like_a_tag_comes_back(name: object) -> None:
+    """If this fails, metadata that looks like stored data is another value when a payload is read again."""
+    plain = json.loads(json.dumps(as_plain({"$object": name})))
+    assert restored(plain) == {"$object": name}
+    assert as_plain(restored(plain)) == plain

@@ -16,8 +16,8 @@ from promptpack import Curve, OptionError, Packing, Payload, PositionCurve, Prom
 from promptpack.adapters.written import read_builder, write_builder
 from promptpack.evaluation import expected_use
 from promptpack.packing import curve_order, fold
+from promptpack.packing.by_rank import BY_RANK
 from promptpack.packing.curve_bound import knots, upper_bound
-from promptpack.packing.place import BY_RANK
 
 U = PositionCurve.illustrative(0.7, 0.5, 0.7)
 ILLUSTRATIVE = PositionCurve.illustrative()

@@ -185,5 +185,5 @@ def test_the_table_of_placements_goes_by_the_curve_that_is_given() -> None:
     """Its own placement is in the table, and no other has more of it."""
     table = position_table(trials=5, curve=PositionCurve([(0, 0.1), (0.3, 0.8), (1, 0.2)]))
     rows = {row.split("|")[1].strip(): float(row.split("|")[4]) for row in table.splitlines()[2:]}
-    assert list(rows) == ["fold", "best_first", "best_last", "buried", "the curve"]
+    assert list(rows) == ["fold", "u_curve", "best_first", "best_last", "buried", "the curve"]
     assert max(rows.values()) == rows["the curve"] > rows["fold"]

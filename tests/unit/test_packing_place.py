@@ -7,22 +7,20 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
+from promptpack.curves import PositionCurve
 from promptpack.errors import OptionError, SourceError
 from promptpack.packing.arrange import arrange, unread_dates
+from promptpack.packing.by_rank import ByRank, Spread, buried, fold, spread, u_curve
+from promptpack.packing.curve import Curve
 from promptpack.packing.dates import instant
 from promptpack.packing.place import (
     ByKey,
-    ByRank,
     Chronological,
     DocumentOrder,
-    Spread,
-    buried,
     document_order,
-    fold,
     group_keys,
     grouped,
     region,
-    spread,
     time_order,
 )
 from promptpack.packing.route import PLACERS, Auto, detect_intent, metadata_coverage, placer
@@ -43,6 +41,17 @@ def test_fold(n, order):
     assert fold(ranks) == order
     assert buried(ranks) == fold(ranks[::-1])
     assert spread(ranks) == order
+
+
+@pytest.mark.parametrize("n", range(41))
+def test_the_u_curve_is_the_best_order_under_the_illustrative_curve(n):
+    """If this fails, the order is not what it says: best at the highest places, and the fold up to seven."""
+    ranks = list(range(n))
+    values = [1 / (2 + rank) for rank in ranks]
+    best = Curve(PositionCurve.illustrative()).by_cost([10] * n, values, 0, 10 * n)
+    assert u_curve(ranks) == list(best)
+    assert (u_curve(ranks) == fold(ranks)) is (n < 8)
+    assert ByRank("u_curve")(sources(*[{}] * n)) == u_curve(ranks)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def test_the_inside_of_a_json_string(text: str) -> None:
 @example("[\nS1]")
 @example("&#0060;\tool_call>")
 @example("<\\|>")
+@example("&lt;\\|>")
+@example("<\\|> &lt;\\|> &lt;source_1>")
 def test_json_makes_no_shape(text: str) -> None:
     """JSON's backslashes stand where control characters were; a marker out of them would be a hole in the escaping."""
     escaped = str(escape_text(text, RULES))

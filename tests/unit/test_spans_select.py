@@ -10,6 +10,7 @@ import pytest
 from promptpack import Payload, PromptBuilder, Window
 from promptpack.errors import OptionError
 from promptpack.packing import Packing, pack
+from promptpack.packing.by_rank import fold, u_curve
 from promptpack.packing.spans import Spans
 from promptpack.packing.spans_parts import joined
 from promptpack.source import Source
@@ -323,3 +324,20 @@ def test_a_value_is_a_probability_however_many_sentences_make_it_up(question: st
         text = " ".join(f"Returns of article {i} are free for {i} days from their delivery." for i in range(n))
         packed = pack([Source("a", text, 0.5)], 5000, packing=Packing(select="spans"), question=question)
         assert 0 <= (packed.sources[0].value or 0) <= 1
+
+
+def test_where_spans_place_by_worth_the_second_best_is_not_last_among_many():
+    """If this fails, the default does not follow the curve where it knows what sources are worth, or elsewhere, too."""
+    hits = [Source(f"n{k}", f"The fee number {k} for a late payment is {k} euros.", 0.9 - k / 100) for k in range(9)]
+
+    def ids(question, **settings):
+        packed = pack(hits, 500, packing=Packing(select="spans", **settings), question=question)
+        return [one.source.id for one in packed]
+
+    by_worth = ids(QUESTION, place="best_first")
+    assert ids(QUESTION) == ids(QUESTION, place="u_curve") == u_curve(by_worth)
+    assert ids(QUESTION)[:2] == by_worth[:2]
+    assert ids(QUESTION, place="fold") == fold(by_worth)
+    assert ids(None) == fold([one.id for one in hits])  # without a question ranks decide, as they do elsewhere
+    top = pack(hits, 500, question=QUESTION)
+    assert list(top.ids) == fold([one.id for one in hits])

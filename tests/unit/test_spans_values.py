@@ -8,18 +8,17 @@ import pytest
 
 from promptpack.packing.candidate import Candidate
 from promptpack.packing.spans_repeats import HALF, Repeats, counted
-from promptpack.packing.spans_text import units
-from promptpack.packing.spans_values import (
+from promptpack.packing.spans_scores import (
     FEATURES,
+    before_all_behind,
     below_best,
     by_score,
     constants,
-    features,
-    linked,
     softmax,
     standing,
-    valued,
 )
+from promptpack.packing.spans_text import units
+from promptpack.packing.spans_values import features, linked, valued
 from promptpack.source import Source
 
 
@@ -166,3 +165,15 @@ def test_a_long_chunk_does_not_outweigh_the_others_by_its_length() -> None:
     short, long = (sum(own) for own in valued(features([answer, manual], texts, asked)))
     assert short > 0.5 > long
     assert sum(map(sum, valued(features([answer, manual], texts, "What is a part?")))) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "scores", [[], [3.0], [1.0] * 30, [5.0, 4.9, 1.0, -7.0], [None] * 12, [1e308, -1e308, 0.0], [2.0, None, 1.0]],
+    ids=lambda scores: f"{len(scores)}-{str(scores)[:18]}",
+)
+def test_no_source_gives_way_to_those_behind_it(scores):
+    """If this fails, a larger budget without a question could send what is worth less, or a value is above 1."""
+    worth, rest = before_all_behind([candidate(str(k), "x", score, k + 1) for k, score in enumerate(scores)])
+    assert all(one >= math.fsum([*worth[k + 1:], rest]) for k, one in enumerate(worth))
+    assert math.fsum([*worth, rest]) == 1.0
+    assert 0.0 < rest <= 1.0

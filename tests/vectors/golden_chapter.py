@@ -76,7 +76,7 @@ PLACES = {"ends": "fold", "best_first": "best_first", "best_last": "best_last", 
 
 def placed(ranked: list[Any], place: str) -> list[Any]:
     """Return ranked items in the order of a placement."""
-    from promptpack.packing.place import BY_RANK
+    from promptpack.packing.by_rank import BY_RANK
 
     return [ranked[index] for index in BY_RANK[PLACES[place]](range(len(ranked)))]
 
