@@ -45,7 +45,6 @@ def all_dropped(
         while stays is not None and stays not in rank_of:
             stays = copy_of.get(stays)
         rank = drop.rank if stays is None else rank_of[stays]
-        detail = _ranked_anew(detail, drop.rank, None if stays is None else rank)
         final = Dropped(drop.source, rank, cost, drop.reason, drop.stage, detail, drop.of)
         dropped.append((rank, at[id_], final))
     for candidate, reason, cost, detail in choice.refused:
@@ -60,14 +59,3 @@ def all_dropped(
     # No source is listed twice, so that rank and index decide.
     dropped.sort(key=itemgetter(0, 1))
     return tuple(drop for _, _, drop in dropped)
-
-
-def _ranked_anew(detail: str, before: int, rank: int | None) -> str:
-    """Return the detail with the final rank of the copy that stays for the one at admission; without it, if None.
-
-    It is looked for from the end, since an id may hold the same words.
-    """
-    head, found, rest = detail.rpartition(f" (rank {before})")
-    if not found or rank == before:
-        return detail
-    return head + rest if rank is None else f"{head} (rank {rank}){rest}"

@@ -118,7 +118,7 @@ def deduplicate(candidates: Sequence[Candidate], policy: Dedup) -> Deduplicated:
     >>> sources = [Source("a", "Same text."), Source("b", "Same  text.")]
     >>> result = deduplicate([Candidate.of(s, i, i + 1) for i, s in enumerate(sources)], Dedup())
     >>> [c.source.id for c in result.kept], result.dropped[0].detail
-    (['a'], "same text as 'a' (rank 1)")
+    (['a'], "same text as 'a'")
     """
     notes: list[str] = []
     kept, dropped = _without_copies(candidates, policy, notes)
@@ -231,7 +231,7 @@ def _chosen(group: Sequence[Candidate], keep: Keep) -> list[int]:
 
 def _copy(candidates: Sequence[Candidate], texts: list[str], at: int, best: int) -> Dropped:
     candidate, stays = candidates[at], candidates[best]
-    name = f"{quote(stays.source.id)} (rank {stays.rank})"
+    name = quote(stays.source.id)
     if texts[at] == texts[best]:
         reason, detail = DropReason.DUPLICATE, f"same text as {name}"
     else:

@@ -252,7 +252,7 @@ def _merged(candidates: Sequence[Candidate], piece: _Piece, best: int) -> Candid
 
 
 def _gone(candidate: Candidate, into: Candidate) -> Dropped:
-    detail = f"its text is part of {quote(into.source.id)} (rank {into.rank}), under the same label"
+    detail = f"its text is part of {quote(into.source.id)}, under the same label"
     return Dropped(candidate.source, into.rank, None, DropReason.MERGED, "dedup", detail, into.source.id)
 
 
