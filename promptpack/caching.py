@@ -197,7 +197,7 @@ def cache_notes(builder: PromptBuilder, account: Budget, sources: Sequence[Packe
     cost = f"cache: a new retrieval changes up to {loose:,} tokens of sources"
     if builder.packing.place in (None, "fold", "u_curve"):
         cost += (
-            ": the best sources stand at the two ends, so that one new or newly ranked source changes all that "
+            ": the place of a source depends on all others, so that one new or newly ranked source changes all that "
             "follows it; place='document' keeps passages that come again in their order, and pinned sources are "
             "cached with the rest"
         )

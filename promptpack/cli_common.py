@@ -70,7 +70,7 @@ def builder_options(command: Callable[..., None]) -> Callable[..., None]:
                      shell_complete=as_names("counter")),
         click.option("--select", help="How sources are chosen: auto (default), top, spans, ...",
                      shell_complete=as_names("select")),
-        click.option("--place", help="How sources are placed: fold, best_first, chronological, ..., curve:FILE",
+        click.option("--place", help="How sources are placed: fold, u_curve, best_first, ..., curve:FILE",
                      shell_complete=as_names("place")),
         click.option("--dedup", help="How repeated text is dropped: exact, off, ...", shell_complete=as_names("dedup")),
         click.option("--top-k", type=int, help="At most this many sources."),

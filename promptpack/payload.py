@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpack.errors import SourceError, quote
+from promptpack.errors import OptionError, SourceError, quote
 from promptpack.labels import Labels
 from promptpack.layout import Layout
 from promptpack.messages import Message
@@ -52,7 +52,13 @@ class PackedSource:
         return told and f"characters {told} of {len(self.source.text)}"
 
     def in_source(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        """Return where `text[start:end]` stands in `source.text`: a range for each part, none if it cannot be told."""
+        """Return where `text[start:end]` stands in `source.text`: a range for each part, none if it cannot be told.
+
+        Raises OptionError for what are no offsets in `text`.
+        """
+        if not all(isinstance(at, int) for at in (start, end)) or not 0 <= start <= end <= len(self.text):
+            message = f"in_source: expected offsets from 0 to {len(self.text)}, got {quote(start)} and {quote(end)}"
+            raise OptionError(message, name="start", given=(start, end))
         return places(self.text, self.source.text, self.ranges, start, end)
 
 

@@ -82,7 +82,10 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
     policy = select if isinstance(select, Spans) else Spans()
     pool, out = _admitted(candidates, choice, policy)
     spans, texts = _divided(pool)
-    values, matched = ([], False) if choice.left is None else unit_values(pool, texts, choice.question, policy)
+    values: list[list[float]] = []
+    matched = False
+    if choice.left is not None:
+        held, values, matched = _valued(choice, pool, texts, policy)
     if out and not matched and choice.left is not None:  # what "top" takes has its place first
         pool, out = _admitted(candidates, choice, policy, _as_top(candidates, choice))
         spans, texts = _divided(pool)
@@ -102,14 +105,22 @@ def choose_spans(candidates: Sequence[Candidate], choice: Choice, select: str | 
     if not matched:
         costs = choice.prices.all(pool)
         first = set(greedy(range(len(pool)), costs, choice.left))
-        whole, scale = before_all_behind(candidates)
-        ahead = dict(zip([one.index for one in candidates], whole, strict=True))
+        ranked = sorted([*choice.chosen, *candidates], key=lambda one: one.rank)
+        whole, scale = before_all_behind(ranked)
+        ahead = dict(zip([one.index for one in ranked], whole, strict=True))
+        held = [ahead[one.index] for one in choice.chosen]
+    # What is required stands by its worth, too, and so does what `min_sources` may take.
+    choice.chosen = [replace(one, value=value) for one, value in zip(choice.chosen, held, strict=True)]
+    pool = [
+        replace(one, value=min(1.0, sum(own)) if matched else ahead[one.index])
+        for one, own in zip(pool, values, strict=True)
+    ]
     repeats = Repeats()
     for one, text in zip(choice.chosen, choice.texts, strict=True):
         _sent(one.source.document, [text[a:b] for a, b in units(text)], repeats)
     for k in sorted(first):
         _sent(pool[k].source.document, texts[k], repeats)
-        choice.take(replace(pool[k], value=ahead[pool[k].index]), pool[k].text, choice.prices.whole(pool[k]))
+        choice.take(pool[k], pool[k].text, choice.prices.whole(pool[k]))
     rest = [k for k in range(len(pool)) if k not in first]
     worth = counted(
         [values[k] for k in rest], [texts[k] for k in rest], [pool[k].source.document for k in rest], repeats
@@ -124,16 +135,21 @@ def _sent(document: str | None, texts: Sequence[str], repeats: Repeats) -> None:
             repeats.add(document, text, None)
 
 
-def unit_values(
-    pool: Sequence[Candidate], texts: Sequence[Sequence[str]], question: str | None, policy: Spans
-) -> tuple[list[list[float]], bool]:
-    """Return the probability of each unit, by candidate, and whether the question told anything about them."""
+def _valued(
+    choice: Choice, pool: Sequence[Candidate], texts: Sequence[Sequence[str]], policy: Spans
+) -> tuple[list[float], list[list[float]], bool]:
+    """Return what the candidates that are required are worth, the probability of each unit of the others, and whether
+    the question told anything about these.
+    """
+    question, held = choice.question, choice.chosen
     if question and question.strip():
-        found = features(pool, texts, question)
-        if found.matched or policy.scorer is not None:
-            extra = None if policy.scorer is None else _scored(policy, question, texts)
-            return valued(found, extra), True
-    return by_score(pool, texts), False
+        every = [*held, *pool]
+        parts = [*_divided(held)[1], *texts]
+        found = features(every, parts, question)
+        if any(found.matched[len(held):]) or policy.scorer is not None:
+            values = valued(found, None if policy.scorer is None else _scored(policy, question, parts))
+            return [min(1.0, sum(own)) for own in values[:len(held)]], values[len(held):], True
+    return [], by_score(pool, texts), False
 
 
 def _scored(policy: Spans, question: str, texts: Sequence[Sequence[str]]) -> list[list[float]]:
@@ -214,6 +230,7 @@ def _as_top(candidates: Sequence[Candidate], choice: Choice) -> Set[int]:
 
 
 def _too_large(candidate: Candidate, least: int, choice: Choice) -> None:
+    candidate = replace(candidate, value=0.0)  # its units were not looked at
     detail = f"its least run needs {least} tokens, {choice.left} left"
     choice.refused.append((candidate, DropReason.OVER_BUDGET, choice.prices.whole(candidate), detail))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # Tokens for sources; with more, spans gain less than one question in 100 over "top", mostly nothing.
 ROOM = 3072
-# So many candidates are looked at, and so many characters of their texts: both bound the time, to some 80 ms, or twice
-# that where all sentences are very short.
+# So many candidates are looked at, and so many characters of their texts: both bound the time, to some 80 ms, twice
+# that where all sentences are very short, and 0.4 s where they are thousands in one text.
 MOST = 100
 CHARACTERS = 200_000
 

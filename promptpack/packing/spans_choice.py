@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_INT16 = 1 << 15
 # A cost and a value, both whole numbers of 0 or more.
 Option = tuple[int, int]
 # A step up the hull of a group, from an option, or none, to the next one: density, cost, value.
@@ -140,7 +141,7 @@ def _solved(reduced: Sequence[Open], budget: int) -> list[int | None]:
     return [None if index < 0 else index for index, _, _ in chosen]
 
 
-def _advanced(row: NDArray[np.int64], options: Open) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+def _advanced(row: NDArray[np.int64], options: Open) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the best values with one more group, and which of its options gives each, by its place.
 
     Below the cost of its cheapest option a group that has to be served cannot be: such cells count as far below 0.
@@ -149,7 +150,7 @@ def _advanced(row: NDArray[np.int64], options: Open) -> tuple[NDArray[np.int64],
 
     size = len(row)
     best = np.full(size, np.iinfo(np.int64).min // 2, dtype=np.int64)
-    pick = np.zeros(size, dtype=np.int16)
+    pick = np.zeros(size, dtype=np.int16 if len(options) <= _INT16 else np.int32)
     for place, (_, cost, value) in enumerate(options):
         if cost >= size:
             continue

@@ -24,7 +24,8 @@ from promptpack.packing.spans_scores import constants
 
 # What a probability of 1 is worth, as a whole number.
 SCALE = 2 * HALF
-# A run has at most so many units, unless it is the whole: no more than 24 options for each unit of a long text.
+# Runs of every length up to so many units are looked at, and longer ones in steps of an eighth of their length: some
+# dozens of options for each unit of a long text instead of as many as it has units.
 LONGEST = 24
 # So often the knapsack is solved again where estimates were off; mostly two or three times.
 ROUNDS = 24
@@ -78,11 +79,11 @@ class Runs:
         return {first: own for first, own in needed.items() if own}
 
     def all(self) -> Sequence[Run]:
-        """Return every run: all of up to 24 units, those with something along, and the whole."""
+        """Return every run: all of up to 24 units, longer ones in steps, those with something along, and the whole."""
         n = len(self.units)
         runs = _runs(n)
         if n > LONGEST:
-            runs = [*runs, (0, n - 1, 0)]
+            runs = [*runs, *[(i, i + length - 1, 0) for length in _lengths(n) for i in range(n - length + 1)]]
         if self._leads:
             runs = [*runs, *[
                 (first, last, number) for first, own in self._leads.items() for number in range(1, len(own) + 1)
@@ -121,6 +122,11 @@ class Runs:
             found += [
                 (cost if (cost := int(count - before)) > 0 else 0, value - less)
                 for count, value in zip(upto[first + 2:end], sums[first + 2:end], strict=True)
+            ]
+        for length in _lengths(n)[:-1]:
+            found += [
+                (max(0, int(upto[i + length] - upto[i] + each)), sums[i + length] - sums[i] - self._less(i, 0))
+                for i in range(n - length + 1)
             ]
         whole = (self.whole, sums[n])
         if n > LONGEST:
@@ -176,6 +182,21 @@ class Runs:
 @lru_cache(maxsize=64)
 def _short(n: int) -> tuple[Run, ...]:
     return tuple((i, j, 0) for i in range(n) for j in range(i, n))
+
+
+@lru_cache(maxsize=64)
+def _lengths(n: int) -> tuple[int, ...]:
+    """Return the lengths above 24 that runs of a text of n units have, the whole last.
+
+    >>> _lengths(24), _lengths(30), _lengths(40)
+    ((), (27, 30), (27, 30, 33, 37, 40))
+    """
+    found = []
+    length = LONGEST + LONGEST // 8
+    while length < n:
+        found.append(length)
+        length += length // 8
+    return (*found, n) if n > LONGEST else ()
 
 
 def _runs(n: int) -> Sequence[Run]:

@@ -16,8 +16,9 @@ The probability of a unit u of the candidate c is
 less ln(n / 20) where c has n units, more than 20. A term that n of N have weighs ln((N + 0.5) / (n + 0.5)), and nothing
 where n is 0: a word of the question that no candidate has tells nothing about them. The first estimate is
 softmax(A * score + B * words(c) + C * title(c)) over the candidates. All constants are positive, so that a value grows
-with each of its inputs. They are in spans.json, fitted by benchmarks/fit_spans.py as a conditional logit
-(McFadden, 1974) on questions with known answers.
+with each of its inputs. They are in spans.json: a to g fitted by benchmarks/fit_spans.py as a conditional logit
+(McFadden, 1974) on questions with known answers; h, and what a start in the middle loses, chosen among several by what
+gets into the window (docs/spans.md); A, B and C are those of a first trial on the same questions.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ _USUAL = 20  # units of a chunk as they were when the constants were fitted, at 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is known of the units: one row of numbers (FEATURES) for each, candidate by candidate; matched: whether
-    any term of the question is in any candidate, or else only the scores tell them apart.
+    """What is known of the units: one row of numbers (FEATURES) for each, candidate by candidate; matched: which
+    candidates have any term of the question. Where none has, only the scores tell them apart.
     """
 
     rows: tuple[tuple[tuple[float, ...], ...], ...]
-    matched: bool
+    matched: tuple[bool, ...]
 
 
 def features(
@@ -98,7 +99,7 @@ def features(
             z, titled, links, titles, shared, paired, texts, dated, strict=True
         )
     )
-    return Features(rows, matched=any(whole) or any(titles))
+    return Features(rows, matched=tuple([bool(words or title) for words, title in zip(whole, titles, strict=True)]))
 
 
 def _titles(candidates: Sequence[Candidate], wanted: frozenset[str]) -> list[frozenset[str]]:

@@ -178,9 +178,9 @@ def test_the_report_shows_the_trade() -> None:
     loose = sum(one.tokens for one in full().render().sources if not one.source.pinned)
     assert len(notes) == 2
     assert f"{loose:,} tokens" in notes[1]
-    assert "at the two ends" in notes[1]
+    assert "depends on all others" in notes[1]
     other = full().with_packing(place="document").render().report.notes
-    assert not any("two ends" in note for note in other)
+    assert not any("depends on" in note for note in other)
     assert not any(note.startswith("cache:") for note in full(cache=None).render().report.notes)
 
 

@@ -233,3 +233,11 @@ def test_context_is_linear_in_the_length_of_the_text():
     found = context(text, units(text), {})
     assert len(found.leads) == 400
     assert all(len(own) <= 2 for own in found.leads.values())
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 3), (0.5, 1), ("x", 1), (3, 2), (0, 10_000), (None, None)])
+def test_offsets_that_are_none_are_refused(start, end):
+    """If this fails, a wrong offset gets a place in the source, or a bare TypeError."""
+    one = PromptBuilder(500).add_sources([Source("a", "A short text.")]).render().sources[0]
+    with pytest.raises(OptionError, match="in_source: expected offsets from 0 to 13"):
+        one.in_source(start, end)

@@ -341,3 +341,26 @@ def test_where_spans_place_by_worth_the_second_best_is_not_last_among_many():
     assert ids(None) == fold([one.id for one in hits])  # without a question ranks decide, as they do elsewhere
     top = pack(hits, 500, question=QUESTION)
     assert list(top.ids) == fold([one.id for one in hits])
+
+
+@pytest.mark.parametrize("extra", [{"required": True}, {}], ids=["required", "min_sources"])
+def test_what_has_to_be_sent_stands_by_its_worth(extra):
+    """If this fails, a required source without a word of the question opens or closes the prompt."""
+    hits = [Source(f"n{k}", f"The fee number {k} for a late payment is {k} euros.", 0.9 - k / 100) for k in range(5)]
+    rules = Source("rules", " ".join([OTHER] * 9), 0.5, **extra)
+    settings = {} if extra else {"min_sources": 6}
+    packed = pack([*hits, rules], 160 if extra else 60, packing=Packing(select="spans", **settings), question=QUESTION)
+    by_worth = sorted(packed, key=lambda one: -one.value)
+    assert by_worth[-1].source.id == "rules"
+    assert packed.ids.index("rules") == len(packed) // 2  # the weakest is in the middle
+    assert all(0 <= one.value <= 1 for one in packed)
+
+
+@pytest.mark.parametrize("room", [400, 700, 900])
+def test_a_long_text_fills_the_room(room):
+    """If this fails, a manual in one chunk is cut to a few sentences, however much room there is."""
+    text = " ".join(f"Article {k} can be returned within {k} days of delivery." for k in range(100))
+    packed = pack([Source("a", text, 0.9)], room, packing=SPANS, question="How long are returns of an article free?")
+    assert room * 7 // 8 < packed.used <= room
+    ((start, end),) = packed.sources[0].ranges or ((0, len(text)),)
+    assert packed.sources[0].text == text[start:end]
