@@ -4,6 +4,10 @@ A task makes a part, as the local engine does, and returns nothing but word of i
 the parts, which on a cluster has to be one that all nodes see. Ray runs a task whose process or node died again; where
 that does not help, a row is to blame, and the shard is done in processes of this computer, which lose that row alone.
 
+A job that is stopped cancels nothing: `ray.cancel` on a task that is about to end aborts the whole process (Ray 2.60,
+either kind; a check in its task manager). A connection of our own takes its tasks along; on one that was there before,
+tasks that have begun end their shard, and those that have not see that they are not wanted any more.
+
 This module is loaded by who asks for it; the extra `ray` is needed when work begins.
 """
 
@@ -18,6 +22,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from promptpack.batch.divided import Engine, here
@@ -93,10 +98,10 @@ def _tasks(
 ) -> Generator[int, None, None]:
     ray = need_ray()
     task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_make)
-    held = ray.put((parts, job, options.largest_row, __version__))
     waiting = iter(numbers)
     running: dict[Any, int] = {}
-    try:
+    with parts.wanted() as wanted:
+        held = ray.put((parts, job, options.largest_row, __version__, wanted))
         while True:
             room = (most or AHEAD * _processors(ray)) - len(running)
             for number in islice(waiting, max(0, room)):  # a cluster may have shrunk
@@ -110,9 +115,6 @@ def _tasks(
                     yield number
                 else:
                     crashed.append(number)
-    finally:
-        for one in running:
-            ray.cancel(one, force=True)
 
 
 def _processors(ray: Any) -> int:
@@ -138,9 +140,9 @@ def _finished(ray: Any, task: Any, number: int) -> bool:
     return True
 
 
-def _make(held: tuple[Parts, Job, int, str], number: int, shard: Shard) -> tuple[str, str] | None:
+def _make(held: tuple[Parts, Job, int, str, Path], number: int, shard: Shard) -> tuple[str, str] | None:
     """Make a part, in a process of Ray; return the class and the message of an error of the library, or `_AGAIN`."""
-    parts, job, largest_row, version = held
+    parts, job, largest_row, version, wanted = held
     if version != __version__:
         return "PromptpackError", f"ray: a node has promptpack {__version__}, and this job is of {version}"
     if not parts.begun():
@@ -148,14 +150,16 @@ def _make(held: tuple[Parts, Job, int, str], number: int, shard: Shard) -> tuple
             f"ray: the node {platform.node()} does not see {parts.folder}: input and output have to be in folders "
             "that all nodes of the cluster see under the same name"
         )
+    if not wanted.exists():
+        return _AGAIN
     try:
         parts.make(number, shard, job, largest_row=largest_row)
     except PromptpackError as error:
         return type(error).__name__, str(error)
     except (SystemExit, KeyboardInterrupt, GeneratorExit):
-        # Ray raises the first, wherever that is, to end a process whose job is over, and the second where a task is
-        # cancelled. A row of the input that does so, too, is told by the processes of this computer, to which nobody
-        # else does such a thing.
+        # Ray raises the first, wherever that is, to end a process whose job is over, and the second where somebody
+        # cancels a task. A row of the input that does so, too, is told by the processes of this computer, to which
+        # nobody else does such a thing.
         return _AGAIN
     return None
 

@@ -3,6 +3,7 @@
     job.json         the digest of all that decides the result, and the shards
     000007.jsonl     what came of shard 7; with .labels.jsonl, .dead.jsonl, and .rows: the ids
     000007.done      the totals: the part is complete, since this file comes last
+    wanted-...       there as long as somebody waits for parts that others make
 
 Each attempt works in a folder of its own and renames its files when they are complete. Two attempts at once, as where a
 node that was taken for dead was not, therefore do no harm: both give the same bytes.
@@ -11,6 +12,7 @@ node that was taken for dead was not, therefore do no harm: both give the same b
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -31,7 +33,8 @@ from promptpack.errors import OptionError, PromptpackError
 
 FORMAT = 1
 _TRY = "try-"
-_OURS = re.compile(r"[0-9]{6,}\..*|job\.json.*|ids(-wal|-shm)?")
+_WANTED = "wanted-"
+_OURS = re.compile(rf"[0-9]{{6,}}\..*|job\.json.*|ids(-wal|-shm)?|{_WANTED}.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,16 @@ class Parts:
             sync_folder(self.folder)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+    @contextmanager
+    def wanted(self) -> Iterator[Path]:
+        """Give a file, of a name of its own, that is there as long as the caller waits for parts."""
+        handle, name = tempfile.mkstemp(prefix=_WANTED, dir=self.folder)
+        os.close(handle)
+        try:
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
 
     @contextmanager
     def worked_on(self) -> Iterator[None]:

@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import Cluster, contents, finish, kill_some_worker, parts_done, rows, start, wait_for, write
+from processes import (
+    ENVIRONMENT,
+    HERE,
+    Cluster,
+    contents,
+    finish,
+    kill_some_worker,
+    parts_done,
+    rows,
+    start,
+    wait_for,
+    write,
+)
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
@@ -81,6 +94,21 @@ def test_a_killed_driver_goes_on_with_what_is_there(
     wait_for(lambda: parts_done(files[1]) > there, process)
     finish(process)
     assert contents(files[1].parent) == expected
+
+
+def test_a_stopped_job_leaves_a_connection_of_the_caller_whole_and_its_tasks_undone(
+    cluster: Cluster, expected: dict[str, bytes], files: tuple[Path, Path]
+) -> None:
+    """Cancelling its tasks ended the whole process, about once in eight times."""
+    done = subprocess.run(
+        [sys.executable, HERE / "stopper.py", *files, cluster.address, "60"], env=ENVIRONMENT, capture_output=True,
+        timeout=240, check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-3000:]
+    told = json.loads(done.stdout)
+    assert len(told["stops"]) == 60
+    assert told["later"] <= told["stops"][0] + 2  # one for each processor: what had begun
+    assert contents(files[1].parent) == expected  # and nothing of the jobs before it
 
 
 def test_a_killed_node_costs_nothing(
