@@ -38,15 +38,18 @@ def test_a_task_makes_a_part_or_says_why_not(source: Path, tmp_path: Path) -> No
     """A node with another version would mix two kinds of prompts; one that does not see the folder loses its work."""
     parts = Parts(tmp_path / "parts")
     (shard,) = divide(source)
-    assert "does not see" in str(module._make((parts, JOB, 10**6, __version__), 0, shard))
+    assert "does not see" in str(module._make((parts, JOB, 10**6, __version__, source), 0, shard))
     parts.begin(lambda: [shard], "digest", restart=False)
-    assert "a node has promptpack" in str(module._make((parts, JOB, 10**6, "0.0.0"), 0, shard))
-    assert module._make((parts, JOB, 10**6, __version__), 0, shard) is None
-    assert parts.complete() == {0}
-    source.unlink()
-    said = module._make((parts, JOB, 10**6, __version__), 1, shard)
+    with parts.wanted() as wanted:
+        assert "a node has promptpack" in str(module._make((parts, JOB, 10**6, "0.0.0", wanted), 0, shard))
+        held = (parts, JOB, 10**6, __version__, wanted)
+        assert module._make(held, 0, shard) is None
+        assert parts.complete() == {0}
+        source.unlink()
+        said = module._make(held, 1, shard)
     assert said is not None
     assert "cannot be read" in said[1]
+    assert module._make(held, 1, shard) == module._AGAIN  # nobody waits for it: the file is not even looked for
 
 
 def leaving(text: str) -> int:
@@ -59,7 +62,8 @@ def test_a_process_that_is_ended_in_a_row_makes_no_dead_letter(source: Path, tmp
     parts = Parts(tmp_path / "parts")
     (shard,) = parts.begin(lambda: divide(source), "digest", restart=False)
     job = Job(PromptBuilder(2000, counter=leaving))
-    assert module._make((parts, job, 10**6, __version__), 0, shard) == module._AGAIN
+    with parts.wanted() as wanted:
+        assert module._make((parts, job, 10**6, __version__, wanted), 0, shard) == module._AGAIN
     assert not parts.complete()
 
 
@@ -68,7 +72,8 @@ class Stub:
 
     def __init__(self, processors: int, fate: dict[int, BaseException]) -> None:
         self.processors, self.fate = processors, fate
-        self.most, self.running, self.cancelled, self.ended = 0, 0, 0, False
+        self.most, self.ended = 0, False
+        self.waiting: list[Any] = []
         self.exceptions = type("Known", (), {
             "RayError": RuntimeError, **{
                 name: type(name, (RuntimeError,), {}) for name in
@@ -94,7 +99,7 @@ class Stub:
         return lambda function: Task(self, function)
 
     def wait(self, tasks: list[Any], **_: Any) -> tuple[list[Any], list[Any]]:
-        self.most = max(self.most, len(tasks))
+        self.most, self.waiting = max(self.most, len(tasks)), tasks[:-1]
         return tasks[-1:], tasks[:-1]
 
     def get(self, task: Any) -> Any:
@@ -102,9 +107,6 @@ class Stub:
         if number in self.fate:
             raise self.fate[number]
         return module._make(held, number, shard)
-
-    def cancel(self, task: Any, force: bool) -> None:
-        self.cancelled += 1
 
 
 class Task:
@@ -158,13 +160,16 @@ def test_what_crashed_is_done_by_this_computer(source: Path, tmp_path: Path, stu
 
 
 def test_a_cluster_that_is_lost_stops_the_job(source: Path, tmp_path: Path, stub: Stub) -> None:
-    """Its work must not be done by one computer without a word; what is made stays."""
+    """Its work must not be done by one computer without a word; what is made stays, and what waits is not done."""
     stub.fate = {1: RuntimeError("the head is gone")}
     with pytest.raises(StoppedError, match="the head is gone"):
         run_divided(source, tmp_path / "out.jsonl", JOB, Options(workers=1), size=1, engine=ray_engine())
-    assert stub.cancelled > 0
     assert stub.ended
-    assert Parts(tmp_path / "out.jsonl.parts").complete()
+    made = Parts(tmp_path / "out.jsonl.parts").complete()
+    assert made
+    stub.fate = {}
+    assert [stub.get(one) for one in stub.waiting] == [module._AGAIN]
+    assert Parts(tmp_path / "out.jsonl.parts").complete() == made
 
 
 @pytest.mark.parametrize("address", ["", "  ", 7])

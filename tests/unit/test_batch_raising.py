@@ -89,7 +89,8 @@ def test_in_a_task_of_ray_it_is_left_to_this_computer_to_tell(tmp_path: Path, co
     parts = Parts(tmp_path / "parts")
     (shard,) = parts.begin(lambda: divide(source(tmp_path)), "digest", restart=False)
     job = Job(PromptBuilder(2000, counter=counter))
-    assert module._make((parts, job, 10**6, module.__version__), 0, shard) == module._AGAIN
+    with parts.wanted() as wanted:
+        assert module._make((parts, job, 10**6, module.__version__, wanted), 0, shard) == module._AGAIN
     assert not parts.complete()
 
 
